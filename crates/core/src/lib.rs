@@ -1,0 +1,9 @@
+//! The pure core of agent-lifecycle.
+//!
+//! ```text
+//! bytes -> records -> events -> projection -> display
+//! ```
+//!
+//! Nothing here reads a file, a clock, the environment or a random source, and nothing knows Node.
+
+pub mod redact;
