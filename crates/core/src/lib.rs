@@ -6,4 +6,9 @@
 //!
 //! Nothing here reads a file, a clock, the environment or a random source, and nothing knows Node.
 
+pub mod agent;
+pub mod contract;
+pub mod json;
+pub mod providers;
 pub mod redact;
+pub mod text;

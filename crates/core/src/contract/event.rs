@@ -1,0 +1,489 @@
+//! The schema-v1 event: normalised from JSON, written as JSON.
+//!
+//! Input: one JSON text. Output: an [`Event`] that satisfies every rule of `docs/contract.md`, or the first [`Refusal`].
+//! Invariant: normalising a written event gives the same event. Never: cuts an identity, keeps a secret in `details`.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+
+use super::error::{Code, Refusal};
+use super::identity::{IdFault, SOURCE_NOTE, identity};
+use super::limits::{ACTIVITY_UNITS, DETAILS_BYTES, DETAILS_DEPTH, ID_BYTES, JSON_DEPTH};
+use super::raw::{Nested, RawCapabilities, RawEvent, RawLineage};
+use super::state::{State, WaitingReason};
+use super::time::Timestamp;
+use crate::json::{self, Json, JsonFault, Repair, Scalar};
+use crate::redact::{REDACTED, is_secret_key, redact_text};
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The child exists.
+    Created,
+    /// The child is in another state.
+    StateChanged,
+    /// The child does something.
+    Activity,
+    /// The child lives.
+    Heartbeat,
+    /// The child ended.
+    Terminal,
+    /// A note about a reconciliation, or an epoch advance.
+    Reconciliation,
+    /// A note.
+    Diagnostic,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::Created,
+        Self::StateChanged,
+        Self::Activity,
+        Self::Heartbeat,
+        Self::Terminal,
+        Self::Reconciliation,
+        Self::Diagnostic,
+    ];
+
+    /// The word used everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::StateChanged => "state_changed",
+            Self::Activity => "activity",
+            Self::Heartbeat => "heartbeat",
+            Self::Terminal => "terminal",
+            Self::Reconciliation => "reconciliation",
+            Self::Diagnostic => "diagnostic",
+        }
+    }
+
+    /// The kind with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// Whether the event changes no state and refreshes nothing.
+    #[must_use]
+    pub fn is_note(self) -> bool {
+        matches!(self, Self::Reconciliation | Self::Diagnostic)
+    }
+}
+
+/// Where a child comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lineage<'a> {
+    /// The root of the tree that the child belongs to.
+    pub root_child_id: Cow<'a, str>,
+    /// The child that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_child_id: Option<Cow<'a, str>>,
+    /// Which life of the same thing this is.
+    pub attempt: u64,
+    /// Whether somebody else started it and it was adopted.
+    pub external: bool,
+    /// When it was adopted; always there where `external` is true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopted_at: Option<Timestamp<'a>>,
+}
+
+impl Lineage<'_> {
+    /// A copy that borrows nothing.
+    #[must_use]
+    pub fn to_static(&self) -> Lineage<'static> {
+        let Self { root_child_id, parent_child_id, attempt, external, adopted_at } = self;
+        Lineage {
+            root_child_id: owned(root_child_id),
+            parent_child_id: parent_child_id.as_ref().map(owned),
+            attempt: *attempt,
+            external: *external,
+            adopted_at: adopted_at.as_ref().map(Timestamp::to_static),
+        }
+    }
+}
+
+/// Whether something can be relied on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capability {
+    /// Said to be there.
+    Known,
+    /// Not said.
+    #[default]
+    Unknown,
+}
+
+/// What a source can tell about a child; what it does not say is unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// All events since the start are there.
+    pub history: Capability,
+    /// Heartbeats are sent.
+    pub heartbeat: Capability,
+    /// Complete snapshots can be had.
+    pub snapshot: Capability,
+    /// It can be cancelled.
+    pub cancel: Capability,
+    /// A terminal state comes with its cause.
+    pub terminal_cause: Capability,
+}
+
+/// A normalised schema-v1 event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// Unique within (source, epoch, child).
+    pub event_id: Cow<'a, str>,
+    /// Who says it.
+    pub source: Cow<'a, str>,
+    /// The life of the source's sequence space.
+    pub source_epoch: Cow<'a, str>,
+    /// Whom it is about.
+    pub child_id: Cow<'a, str>,
+    /// Where the child comes from.
+    pub lineage: Lineage<'a>,
+    /// What it says.
+    pub kind: Kind,
+    /// The state, for `created`, `state_changed` and `terminal`.
+    pub state: Option<State>,
+    /// For state `waiting` always there, else never.
+    pub waiting_reason: Option<WaitingReason>,
+    /// When it was observed.
+    pub observed_at: Timestamp<'a>,
+    /// The place in the source's own order.
+    pub sequence: Option<u64>,
+    /// Display text.
+    pub activity: Option<Cow<'a, str>>,
+    /// An object, redacted.
+    pub details: Option<Json>,
+    /// What the source can tell.
+    pub capabilities: Capabilities,
+}
+
+impl<'a> Event<'a> {
+    /// The event in `bytes`, one JSON text.
+    pub fn from_json(bytes: &'a [u8]) -> Result<Self, EventFault> {
+        let text = json::check(bytes).map_err(EventFault::Json)?;
+        if let Ok(raw) = serde_json::from_str::<Nested<RawEvent<'a>>>(text) {
+            return normalize(raw, Repair::default()).map_err(EventFault::Refused);
+        }
+        let (text, repair) = json::repair(text).ok_or(EventFault::Json(JsonFault::Malformed))?;
+        let raw = serde_json::from_str(&text).map_err(|_| EventFault::Json(JsonFault::Malformed))?;
+        normalize(raw, repair).map(|event| event.to_static()).map_err(EventFault::Refused)
+    }
+
+    /// A copy that borrows nothing.
+    #[must_use]
+    pub fn to_static(&self) -> Event<'static> {
+        Event {
+            event_id: owned(&self.event_id),
+            source: owned(&self.source),
+            source_epoch: owned(&self.source_epoch),
+            child_id: owned(&self.child_id),
+            lineage: self.lineage.to_static(),
+            kind: self.kind,
+            state: self.state,
+            waiting_reason: self.waiting_reason,
+            observed_at: self.observed_at.to_static(),
+            sequence: self.sequence,
+            activity: self.activity.as_ref().map(owned),
+            details: self.details.clone(),
+            capabilities: self.capabilities,
+        }
+    }
+
+    /// Its JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        json::write(self)
+    }
+}
+
+impl Serialize for Event<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schemaVersion", &1)?;
+        map.serialize_entry("eventId", &self.event_id)?;
+        map.serialize_entry("source", &self.source)?;
+        map.serialize_entry("sourceEpoch", &self.source_epoch)?;
+        map.serialize_entry("childId", &self.child_id)?;
+        map.serialize_entry("lineage", &self.lineage)?;
+        map.serialize_entry("kind", &self.kind)?;
+        if let Some(state) = self.state {
+            map.serialize_entry("state", &state)?;
+        }
+        if let Some(reason) = self.waiting_reason {
+            map.serialize_entry("waitingReason", &reason)?;
+        }
+        map.serialize_entry("observedAt", &self.observed_at)?;
+        if let Some(sequence) = self.sequence {
+            map.serialize_entry("sequence", &sequence)?;
+        }
+        if let Some(activity) = &self.activity {
+            map.serialize_entry("activity", activity)?;
+        }
+        if let Some(details) = &self.details {
+            map.serialize_entry("details", details)?;
+        }
+        map.serialize_entry("capabilities", &self.capabilities)?;
+        map.end()
+    }
+}
+
+/// Why bytes are no event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventFault {
+    /// They are not JSON for us.
+    Json(JsonFault),
+    /// The JSON breaks a rule of the contract.
+    Refused(Refusal),
+}
+
+impl From<EventFault> for Refusal {
+    fn from(fault: EventFault) -> Self {
+        match fault {
+            EventFault::Refused(refusal) => refusal,
+            EventFault::Json(JsonFault::TooDeep) => Self::new(
+                Code::TooDeep,
+                "$",
+                format!("the event is nested more than {JSON_DEPTH} levels deep; flatten it"),
+            ),
+            EventFault::Json(JsonFault::InvalidUtf8 | JsonFault::Malformed) => {
+                Self::new(Code::InvalidEvent, "$", "the event is not valid JSON; give one JSON object")
+            }
+        }
+    }
+}
+
+fn owned(text: &Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.as_ref().to_owned())
+}
+
+fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Refusal> {
+    let Nested::Object(raw) = raw else {
+        return Err(Refusal::new(Code::InvalidEvent, "$", "the event must be a JSON object"));
+    };
+    let id = |member, path| id(member, path, Code::InvalidId, repair);
+    if raw.schema_version != Scalar::Number(1.0) {
+        let message = "schemaVersion must be the number 1, the only version that exists";
+        return Err(Refusal::new(Code::InvalidSchemaVersion, "$.schemaVersion", message));
+    }
+    let event_id = id(raw.event_id, "$.eventId")?;
+    let source = id(raw.source, "$.source")?;
+    let source_epoch = id(raw.source_epoch, "$.sourceEpoch")?;
+    let child_id = id(raw.child_id, "$.childId")?;
+    let lineage = lineage(raw.lineage, repair)?;
+    let kind = raw.kind.text().and_then(Kind::parse).ok_or_else(|| {
+        let words = Kind::ALL.map(Kind::as_str).join(", ");
+        Refusal::new(Code::InvalidKind, "$.kind", format!("kind must be one of {words}"))
+    })?;
+    if child_id == SOURCE_NOTE && !kind.is_note() {
+        let message = "childId @source is reserved for notes: kind must be reconciliation or diagnostic";
+        return Err(Refusal::new(Code::InvalidKind, "$.kind", message));
+    }
+    let state = state(kind, &raw.state)?;
+    Ok(Event {
+        event_id,
+        source,
+        source_epoch,
+        child_id,
+        lineage,
+        kind,
+        state,
+        waiting_reason: waiting_reason(state, &raw.waiting_reason)?,
+        observed_at: timestamp(raw.observed_at, "$.observedAt", "observedAt", Code::InvalidTimestamp)?,
+        sequence: match raw.sequence {
+            Scalar::Absent => None,
+            given => Some(given.safe_integer().ok_or_else(|| {
+                let message = "sequence must be an integer from 0 to 9007199254740991, or absent";
+                Refusal::new(Code::InvalidSequence, "$.sequence", message)
+            })?),
+        },
+        activity: match raw.activity {
+            Scalar::Absent => None,
+            Scalar::Text(text) => Some(activity(repair.display(text))),
+            _ => {
+                let message = "activity must be text, or absent";
+                return Err(Refusal::new(Code::InvalidActivity, "$.activity", message));
+            }
+        },
+        details: details(raw.details, repair)?,
+        capabilities: capabilities(&raw.capabilities)?,
+    })
+}
+
+fn id<'a>(
+    member: Scalar<'a>,
+    path: &'static str,
+    code: Code,
+    repair: Repair,
+) -> Result<Cow<'a, str>, Refusal> {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    let refuse = |fault: &str| Err(Refusal::new(code, path, format!("{name} {fault}")));
+    let Some(text) = member.into_text() else { return refuse("must be text that is not blank") };
+    if repair.has_lone_surrogate(&text) {
+        return refuse("has a lone surrogate, which no UTF-8 text can hold");
+    }
+    let trimmed = match &text {
+        Cow::Borrowed(text) => identity(text).map(Cow::Borrowed),
+        Cow::Owned(text) => identity(text).map(|id| Cow::Owned(id.to_owned())),
+    };
+    match trimmed {
+        Ok(id) => Ok(id),
+        Err(IdFault::Blank) => refuse("must not be blank"),
+        Err(IdFault::TooLong) => refuse(&format!(
+            "is longer than {ID_BYTES} UTF-8 bytes; an identity is never cut, give a shorter one"
+        )),
+        Err(IdFault::Nul) => refuse("must not contain U+0000"),
+    }
+}
+
+fn lineage<'a>(raw: Nested<RawLineage<'a>>, repair: Repair) -> Result<Lineage<'a>, Refusal> {
+    let refuse = |path, message: &str| Err(Refusal::new(Code::InvalidLineage, path, message));
+    let Nested::Object(raw) = raw else {
+        return refuse("$.lineage", "lineage must be an object {rootChildId, attempt, external}");
+    };
+    let RawLineage { root_child_id, parent_child_id, attempt, external, adopted_at } = raw;
+    let root_child_id = id(root_child_id, "$.lineage.rootChildId", Code::InvalidLineage, repair)?;
+    let parent_child_id = match parent_child_id {
+        Scalar::Absent => None,
+        given => Some(id(given, "$.lineage.parentChildId", Code::InvalidLineage, repair)?),
+    };
+    let Some(attempt) = attempt.safe_integer() else {
+        return refuse("$.lineage.attempt", "attempt must be an integer from 0 to 9007199254740991");
+    };
+    let Scalar::Bool(external) = external else {
+        return refuse("$.lineage.external", "external must be true or false");
+    };
+    let adopted_at = match adopted_at {
+        Scalar::Absent if external => {
+            return refuse("$.lineage.adoptedAt", "adoptedAt is required when external is true");
+        }
+        Scalar::Absent => None,
+        given => Some(timestamp(given, "$.lineage.adoptedAt", "adoptedAt", Code::InvalidLineage)?),
+    };
+    Ok(Lineage { root_child_id, parent_child_id, attempt, external, adopted_at })
+}
+
+fn timestamp<'a>(
+    member: Scalar<'a>,
+    path: &'static str,
+    name: &str,
+    code: Code,
+) -> Result<Timestamp<'a>, Refusal> {
+    member.into_text().and_then(Timestamp::parse).ok_or_else(|| {
+        Refusal::new(code, path, format!("{name} must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z"))
+    })
+}
+
+fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(Code::InvalidState, "$.state", message));
+    let state = member.text().and_then(State::parse);
+    let word = kind.as_str();
+    match kind {
+        Kind::Created if state == Some(State::Created) => Ok(state),
+        Kind::Created => refuse("state must be created for kind created".to_owned()),
+        Kind::StateChanged if state.is_some_and(|state| state != State::Created) => Ok(state),
+        Kind::StateChanged => {
+            refuse("state must be a state other than created for kind state_changed".to_owned())
+        }
+        Kind::Terminal if state.is_some_and(State::is_terminal) => Ok(state),
+        Kind::Terminal => {
+            refuse("state must be completed, failed, cancelled or lost for kind terminal".to_owned())
+        }
+        _ if *member == Scalar::Absent => Ok(None),
+        _ => refuse(format!("state must be absent for kind {word}, which never changes a state")),
+    }
+}
+
+fn waiting_reason(state: Option<State>, member: &Scalar<'_>) -> Result<Option<WaitingReason>, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(Code::InvalidWaitingReason, "$.waitingReason", message));
+    match (state, member) {
+        (Some(State::Waiting), Scalar::Absent) => Ok(Some(WaitingReason::Other)),
+        (Some(State::Waiting), given) => match given.text().and_then(WaitingReason::parse) {
+            Some(reason) => Ok(Some(reason)),
+            None => {
+                let words = WaitingReason::ALL.map(WaitingReason::as_str).join(", ");
+                refuse(format!("waitingReason must be one of {words}, or absent"))
+            }
+        },
+        (_, Scalar::Absent) => Ok(None),
+        _ => refuse("waitingReason is allowed only with state waiting".to_owned()),
+    }
+}
+
+/// Redacted, then cut.
+fn activity(text: Cow<'_, str>) -> Cow<'_, str> {
+    match redact_text(&text) {
+        Cow::Owned(redacted) => Cow::Owned(crate::text::fit(&redacted, ACTIVITY_UNITS).to_owned()),
+        Cow::Borrowed(_) => match text {
+            Cow::Borrowed(text) => Cow::Borrowed(crate::text::fit(text, ACTIVITY_UNITS)),
+            Cow::Owned(text) => Cow::Owned(crate::text::fit(&text, ACTIVITY_UNITS).to_owned()),
+        },
+    }
+}
+
+fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Refusal> {
+    let refuse = |message: String| Err(Refusal::new(Code::InvalidDetails, "$.details", message));
+    let mut details = match raw {
+        Nested::Absent => return Ok(None),
+        Nested::Other => return refuse("details must be a JSON object, or absent".to_owned()),
+        Nested::Object(None) => {
+            return refuse(format!("details is nested more than {DETAILS_DEPTH} levels deep; flatten it"));
+        }
+        Nested::Object(Some(details)) => details,
+    };
+    if let Some(stand_in) = repair.stand_in {
+        details.replace_character(stand_in, '\u{fffd}');
+    }
+    if json::length_exceeds(&details, DETAILS_BYTES) {
+        return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
+    }
+    redact_json(&mut details);
+    Ok(Some(details))
+}
+
+/// Redacts every text in `json`: whole where its member's name names a secret, else by the text rules.
+pub fn redact_json(json: &mut Json) {
+    json.for_each_text(&mut |key, text| {
+        if key.is_some_and(is_secret_key) {
+            REDACTED.clone_into(text);
+        } else if let Cow::Owned(redacted) = redact_text(text) {
+            *text = redacted;
+        }
+    });
+}
+
+fn capabilities(raw: &Nested<RawCapabilities<'_>>) -> Result<Capabilities, Refusal> {
+    let raw = match raw {
+        Nested::Absent => return Ok(Capabilities::default()),
+        Nested::Object(raw) => raw,
+        Nested::Other => {
+            let message = "capabilities must be an object, or absent";
+            return Err(Refusal::new(Code::InvalidCapabilities, "$.capabilities", message));
+        }
+    };
+    let capability = |member: &Scalar<'_>, path: &'static str| match member {
+        Scalar::Absent => Ok(Capability::Unknown),
+        Scalar::Text(word) if word == "known" => Ok(Capability::Known),
+        Scalar::Text(word) if word == "unknown" => Ok(Capability::Unknown),
+        _ => {
+            let message = format!("{} must be known or unknown", &path["$.capabilities.".len()..]);
+            Err(Refusal::new(Code::InvalidCapabilities, path, message))
+        }
+    };
+    Ok(Capabilities {
+        history: capability(&raw.history, "$.capabilities.history")?,
+        heartbeat: capability(&raw.heartbeat, "$.capabilities.heartbeat")?,
+        snapshot: capability(&raw.snapshot, "$.capabilities.snapshot")?,
+        cancel: capability(&raw.cancel, "$.capabilities.cancel")?,
+        terminal_cause: capability(&raw.terminal_cause, "$.capabilities.terminalCause")?,
+    })
+}
