@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod contract;
+pub mod decode;
 pub mod json;
 pub mod providers;
 pub mod redact;

@@ -1,0 +1,9 @@
+//! From bytes to lines to events: framing, diagnostics, and the schema-v1 JSONL parser.
+
+pub mod diagnostics;
+pub mod frame;
+pub mod parser;
+
+pub use diagnostics::{Diagnostic, DiagnosticCode, DiagnosticLog};
+pub use frame::{Frame, Framer};
+pub use parser::JsonlParser;
