@@ -85,7 +85,7 @@ impl Repair {
 
     /// `text` with U+FFFD for each lone surrogate.
     #[must_use]
-    pub fn display<'a>(self, text: Cow<'a, str>) -> Cow<'a, str> {
+    pub fn display(self, text: Cow<'_, str>) -> Cow<'_, str> {
         match self.stand_in {
             Some(c) if text.contains(c) => Cow::Owned(text.replace(c, "\u{fffd}")),
             _ => text,
@@ -145,8 +145,8 @@ pub fn repair(text: &str) -> Option<(String, Repair)> {
         from = edit.range.end;
     }
     repaired.push_str(&text[from..]);
-    let stands_in = edits.iter().any(|edit| edit.kind == EditKind::LoneSurrogate);
-    Some((repaired, Repair { stand_in: stands_in.then_some(stand_in) }))
+    let has_surrogate = edits.iter().any(|edit| edit.kind == EditKind::LoneSurrogate);
+    Some((repaired, Repair { stand_in: has_surrogate.then_some(stand_in) }))
 }
 
 struct Edit {
@@ -429,6 +429,7 @@ impl Json {
     }
 
     /// Reads a value to at most `levels` levels of objects and arrays; beyond it, `None` (the text is still read to its end).
+    #[must_use]
     pub fn seed(levels: usize) -> JsonSeed {
         JsonSeed { levels }
     }

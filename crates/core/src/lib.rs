@@ -10,6 +10,7 @@ pub mod agent;
 pub mod contract;
 pub mod decode;
 pub mod json;
+pub mod project;
 pub mod providers;
 pub mod redact;
 pub mod text;

@@ -100,7 +100,7 @@ impl Lineage<'_> {
         let Self { root_child_id, parent_child_id, attempt, external, adopted_at } = self;
         Lineage {
             root_child_id: owned(root_child_id),
-            parent_child_id: parent_child_id.as_ref().map(owned),
+            parent_child_id: parent_child_id.as_deref().map(owned),
             attempt: *attempt,
             external: *external,
             adopted_at: adopted_at.as_ref().map(Timestamp::to_static),
@@ -192,7 +192,7 @@ impl<'a> Event<'a> {
             waiting_reason: self.waiting_reason,
             observed_at: self.observed_at.to_static(),
             sequence: self.sequence,
-            activity: self.activity.as_ref().map(owned),
+            activity: self.activity.as_deref().map(owned),
             details: self.details.clone(),
             capabilities: self.capabilities,
         }
@@ -262,8 +262,8 @@ impl From<EventFault> for Refusal {
     }
 }
 
-fn owned(text: &Cow<'_, str>) -> Cow<'static, str> {
-    Cow::Owned(text.as_ref().to_owned())
+fn owned(text: &str) -> Cow<'static, str> {
+    Cow::Owned(text.to_owned())
 }
 
 fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Refusal> {
@@ -345,7 +345,7 @@ fn id<'a>(
     }
 }
 
-fn lineage<'a>(raw: Nested<RawLineage<'a>>, repair: Repair) -> Result<Lineage<'a>, Refusal> {
+fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lineage<'_>, Refusal> {
     let refuse = |path, message: &str| Err(Refusal::new(Code::InvalidLineage, path, message));
     let Nested::Object(raw) = raw else {
         return refuse("$.lineage", "lineage must be an object {rootChildId, attempt, external}");
@@ -407,13 +407,13 @@ fn waiting_reason(state: Option<State>, member: &Scalar<'_>) -> Result<Option<Wa
     let refuse = |message: String| Err(Refusal::new(Code::InvalidWaitingReason, "$.waitingReason", message));
     match (state, member) {
         (Some(State::Waiting), Scalar::Absent) => Ok(Some(WaitingReason::Other)),
-        (Some(State::Waiting), given) => match given.text().and_then(WaitingReason::parse) {
-            Some(reason) => Ok(Some(reason)),
-            None => {
-                let words = WaitingReason::ALL.map(WaitingReason::as_str).join(", ");
-                refuse(format!("waitingReason must be one of {words}, or absent"))
+        (Some(State::Waiting), given) => {
+            if let Some(reason) = given.text().and_then(WaitingReason::parse) {
+                return Ok(Some(reason));
             }
-        },
+            let words = WaitingReason::ALL.map(WaitingReason::as_str).join(", ");
+            refuse(format!("waitingReason must be one of {words}, or absent"))
+        }
         (_, Scalar::Absent) => Ok(None),
         _ => refuse("waitingReason is allowed only with state waiting".to_owned()),
     }

@@ -63,16 +63,33 @@ impl Moment {
         Self(i128::from(millis) * NANOS_PER_MILLI)
     }
 
-    /// RFC 3339 with milliseconds, rounded down. A year outside 0000 to 9999 is held at the nearest end.
+    /// RFC 3339 with as many fraction digits (0, 3, 6 or 9) as the moment needs. A moment outside the years 0000 to 9999 is held
+    /// at the nearest end.
     #[must_use]
     pub fn to_text(self) -> String {
-        let millis = self.0.div_euclid(NANOS_PER_MILLI).clamp(-62_167_219_200_000, 253_402_300_799_999);
-        let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+        const FIRST: i128 = -62_167_219_200 * NANOS_PER_SECOND;
+        const LAST: i128 = 253_402_300_800 * NANOS_PER_SECOND - 1;
+        let (seconds, nanos) = {
+            let held = self.0.clamp(FIRST, LAST);
+            (held.div_euclid(NANOS_PER_SECOND), held.rem_euclid(NANOS_PER_SECOND))
+        };
+        let (days, of_day) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
         let julian = i32::try_from(days).unwrap_or(0) + UNIX_EPOCH_JULIAN_DAY;
         let (year, month, day) = Date::from_julian_day(julian).unwrap_or(Date::MIN).to_calendar_date();
-        let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1000 % 60);
-        let (month, milli) = (u8::from(month), of_day % 1000);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        let (hour, minute, second, month) = (of_day / 3600, of_day / 60 % 60, of_day % 60, u8::from(month));
+        let fraction = match nanos {
+            0 => String::new(),
+            _ if nanos % NANOS_PER_MILLI == 0 => format!(".{:03}", nanos / NANOS_PER_MILLI),
+            _ if nanos % 1000 == 0 => format!(".{:06}", nanos / 1000),
+            _ => format!(".{nanos:09}"),
+        };
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+    }
+}
+
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_text())
     }
 }
 
@@ -198,9 +215,18 @@ mod tests {
         assert_eq!(at("2026-05-17T22:29:21Z"), at("2026-05-17T22:29:21.000Z"));
         assert_eq!(at("2026-03-01T00:00:00Z").millis_since(at("2026-02-28T23:59:59.5Z")), 500);
         assert_eq!(at("1970-01-01T00:00:01Z"), Moment::from_unix_millis(1000));
-        for text in ["1970-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"] {
+        for text in [
+            "1970-01-01T00:00:00Z",
+            "1969-12-31T23:59:59.999Z",
+            "2026-05-17T22:29:21.500Z",
+            "2026-05-17T22:29:21.000001Z",
+            "9999-12-31T23:59:59.999999999Z",
+        ] {
             assert_eq!(at(text).to_text(), text);
         }
-        assert_eq!(at("9999-12-31T23:59:59Z").plus_millis(i64::MAX).to_text(), "9999-12-31T23:59:59.999Z");
+        assert_eq!(
+            at("9999-12-31T23:59:59Z").plus_millis(i64::MAX).to_text(),
+            "9999-12-31T23:59:59.999999999Z"
+        );
     }
 }

@@ -73,7 +73,14 @@ pub struct DiagnosticLog {
 
 impl DiagnosticLog {
     /// Adds a fault of the line of `length` bytes at `offset` that begins with (or, unless `cut`, is) `bytes`.
-    pub fn add(&mut self, code: DiagnosticCode, message: impl Into<String>, place: (u64, u64), bytes: &[u8], cut: bool) {
+    pub fn add(
+        &mut self,
+        code: DiagnosticCode,
+        message: impl Into<String>,
+        place: (u64, u64),
+        bytes: &[u8],
+        cut: bool,
+    ) {
         self.total += 1;
         if self.kept.len() < DIAGNOSTICS {
             let (offset, length) = place;

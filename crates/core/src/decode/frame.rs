@@ -63,16 +63,7 @@ impl Framer {
     /// Lines with more than `limit` bytes of content are dropped.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            buffer: Vec::new(),
-            nuls: 0,
-            cr: false,
-            content: 0,
-            start: 0,
-            length: 0,
-            bom: Some(0),
-        }
+        Self { limit, buffer: Vec::new(), nuls: 0, cr: false, content: 0, start: 0, length: 0, bom: Some(0) }
     }
 
     /// Offset behind the last line end: what a reader may record as consumed.
@@ -262,7 +253,10 @@ mod tests {
             (b"\xef\xbba\n", vec![line(0, 3, b"\xef\xbba", 0)]),
             (b"\xef\xbb", vec![rest(0, 2, b"\xef\xbb")]),
             // The limit is five bytes of content; a CR does not count, nor does padding.
-            (b"12345\r\n123456\n7\n", vec![line(0, 6, b"12345", 0), oversize(7, 6, b"123456"), line(14, 1, b"7", 0)]),
+            (
+                b"12345\r\n123456\n7\n",
+                vec![line(0, 6, b"12345", 0), oversize(7, 6, b"123456"), line(14, 1, b"7", 0)],
+            ),
             (b"1234\0\0\0\0\0\r\n", vec![line(0, 10, b"1234", 5)]),
             (b"1\0\x002\n", vec![line(0, 4, b"1\0\x002", 0)]),
             (b"1\0\0\0\0\x002\n", vec![oversize(0, 7, b"1\0\0\0\0\x002")]),

@@ -78,7 +78,8 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
                 let message = format!("the line is {padding} NUL bytes, as a crash leaves them");
                 log.add(DiagnosticCode::Malformed, message, place, b"", false);
             } else if padding > 0 && crate::json::check(bytes).is_ok_and(is_json) {
-                let message = format!("{padding} NUL bytes after the record were dropped; the record is kept");
+                let message =
+                    format!("{padding} NUL bytes after the record were dropped; the record is kept");
                 log.add(DiagnosticCode::NulPadding, message, place, b"", false);
             }
             (!blank).then_some((bytes, place))
@@ -89,7 +90,9 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
             None
         }
         Frame::Unterminated { offset, length, bytes } => {
-            if bytes.len() as u64 != length || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty()) {
+            if bytes.len() as u64 != length
+                || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty())
+            {
                 let message = "the stream ends inside this line; it was not taken for a record";
                 log.add(DiagnosticCode::Truncated, message, (offset, length), bytes, true);
             }

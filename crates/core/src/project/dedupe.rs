@@ -1,0 +1,299 @@
+//! What a child has said before, within one epoch and bounded memory.
+//!
+//! Input: identities and content hashes. Output: whether each is new, a repeat or a contradiction.
+//! Invariant: what was recorded is never new again. Never: grows beyond its windows.
+
+use std::collections::VecDeque;
+
+use crate::contract::Moment;
+
+/// Content hashes kept of sequenced events.
+pub const SEQUENCE_HASHES: usize = 64;
+/// Unsequenced events remembered; a block more may be held.
+pub const UNSEQUENCED: usize = 1024;
+/// Runs of seen sequences; beyond it the two oldest are joined and the hole between them is given up.
+pub const RANGES: usize = 256;
+const BLOCK: usize = 64;
+
+/// What an identity is to a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Not seen.
+    New,
+    /// Seen with this content.
+    Same,
+    /// Seen with other content.
+    Different,
+    /// Seen; its content is no longer known.
+    Unchecked,
+    /// Not in the window, and not newer than what the window has let go.
+    Evicted,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    sequences: Sequences,
+    ids: Ids,
+}
+
+/// What names an event within its child and epoch.
+#[derive(Clone, Copy, Debug)]
+pub enum Name {
+    /// The sequence.
+    Sequence(u64),
+    /// The hash of the event id, and the event's time.
+    Id(u64, Moment),
+}
+
+impl Seen {
+    /// What `name` with this content is.
+    #[must_use]
+    pub fn identify(&self, name: Name, content: u128) -> Identity {
+        match name {
+            Name::Sequence(sequence) => self.sequences.identify(sequence, content),
+            Name::Id(id, at) => self.ids.identify(id, short(content), at),
+        }
+    }
+
+    /// Remembers `name` with this content.
+    pub fn insert(&mut self, name: Name, content: u128) {
+        match name {
+            Name::Sequence(sequence) => self.sequences.insert(sequence, content),
+            Name::Id(id, at) => self.ids.insert(id, short(content), at),
+        }
+    }
+
+    /// The highest sequence seen.
+    #[must_use]
+    pub fn highest(&self) -> Option<u64> {
+        self.sequences.ranges.last().map(|&(_, last)| last)
+    }
+
+    /// Whether a sequence between the first one received and the highest is unseen.
+    #[must_use]
+    pub fn has_hole(&self) -> bool {
+        self.sequences.has_hole()
+    }
+
+    /// Whether a sequence between `after` (else the first one received) and `before`, both excluded, is unseen.
+    #[must_use]
+    pub fn has_hole_between(&self, after: Option<u64>, before: u64) -> bool {
+        self.sequences.has_hole_between(after, before)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
+fn short(content: u128) -> u64 {
+    content as u64
+}
+
+#[derive(Clone, Debug, Default)]
+struct Sequences {
+    /// The first sequence received in the epoch.
+    base: u64,
+    /// Seen sequences as disjoint, non-adjacent, ascending runs, both ends included.
+    ranges: Vec<(u64, u64)>,
+    /// Holes below this sequence may have been given up.
+    gave_up_below: Option<u64>,
+    hashes: VecDeque<(u64, [u64; 2])>,
+}
+
+impl Sequences {
+    fn identify(&self, sequence: u64, content: u128) -> Identity {
+        if !self.contains(sequence) {
+            return Identity::New;
+        }
+        match self.hashes.iter().rev().find(|(known, _)| *known == sequence) {
+            Some((_, hash)) if *hash == halves(content) => Identity::Same,
+            Some(_) => Identity::Different,
+            None => Identity::Unchecked,
+        }
+    }
+
+    fn contains(&self, sequence: u64) -> bool {
+        let after = self.ranges.partition_point(|&(first, _)| first <= sequence);
+        after > 0 && self.ranges[after - 1].1 >= sequence
+    }
+
+    fn insert(&mut self, sequence: u64, content: u128) {
+        if self.ranges.is_empty() {
+            self.base = sequence;
+        }
+        if self.hashes.len() == SEQUENCE_HASHES {
+            self.hashes.pop_front();
+        }
+        self.hashes.push_back((sequence, halves(content)));
+        let at = self.ranges.partition_point(|&(first, _)| first <= sequence);
+        let joins_left = at > 0 && self.ranges[at - 1].1 + 1 >= sequence;
+        let joins_right = self.ranges.get(at).is_some_and(|&(first, _)| first == sequence + 1);
+        match (joins_left, joins_right) {
+            (true, true) => {
+                self.ranges[at - 1].1 = self.ranges[at].1;
+                self.ranges.remove(at);
+            }
+            (true, false) => self.ranges[at - 1].1 = self.ranges[at - 1].1.max(sequence),
+            (false, true) => self.ranges[at].0 = sequence,
+            (false, false) => self.ranges.insert(at, (sequence, sequence)),
+        }
+        if self.ranges.len() > RANGES {
+            if self.ranges[1].0 > self.base {
+                self.gave_up_below = Some(self.ranges[1].0);
+            }
+            self.ranges[1].0 = self.ranges[0].0;
+            self.ranges.remove(0);
+        }
+    }
+
+    fn has_hole(&self) -> bool {
+        self.gave_up_below.is_some() || self.ranges.last().is_some_and(|&(first, _)| first > self.base)
+    }
+
+    fn has_hole_between(&self, after: Option<u64>, before: u64) -> bool {
+        let first = after.map_or(self.base, |after| after + 1);
+        let gave_up = self.gave_up_below.is_some_and(|below| first < below);
+        let is_covered = self.ranges.iter().any(|&(from, to)| from <= first && to + 1 >= before);
+        first < before && !self.ranges.is_empty() && (gave_up || !is_covered)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the two halves of the number")]
+fn halves(content: u128) -> [u64; 2] {
+    [(content >> 64) as u64, content as u64]
+}
+
+/// Ids in blocks, let go a block at a time, so that a time per block is enough.
+#[derive(Clone, Debug, Default)]
+struct Ids {
+    blocks: VecDeque<Block>,
+    newest_evicted: Option<Moment>,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    ids: Vec<u64>,
+    contents: Vec<u64>,
+    newest: Moment,
+}
+
+impl Ids {
+    fn identify(&self, id: u64, content: u64, at: Moment) -> Identity {
+        for block in &self.blocks {
+            if let Some(place) = place(&block.ids, id) {
+                return if block.contents[place] == content { Identity::Same } else { Identity::Different };
+            }
+        }
+        if self.newest_evicted.is_some_and(|newest| at <= newest) { Identity::Evicted } else { Identity::New }
+    }
+
+    fn insert(&mut self, id: u64, content: u64, at: Moment) {
+        match self.blocks.back_mut() {
+            Some(block) if block.ids.len() < BLOCK => {
+                block.ids.push(id);
+                block.contents.push(content);
+                block.newest = block.newest.max(at);
+            }
+            _ => {
+                self.blocks.push_back(Block { ids: vec![id], contents: vec![content], newest: at });
+                if self.blocks.len() > UNSEQUENCED / BLOCK + 1
+                    && let Some(oldest) = self.blocks.pop_front()
+                {
+                    self.newest_evicted = self.newest_evicted.max(Some(oldest.newest));
+                }
+            }
+        }
+    }
+}
+
+/// The place of `id`, looked for in runs that the compiler can compare at once.
+fn place(ids: &[u64], id: u64) -> Option<usize> {
+    let run = ids.chunks(16).position(|run| run.iter().filter(|known| **known == id).count() > 0)?;
+    ids[run * 16..].iter().position(|known| *known == id).map(|at| run * 16 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Identity, Name, RANGES, SEQUENCE_HASHES, Seen, UNSEQUENCED};
+    use crate::contract::Moment;
+
+    fn with_sequences(sequences: &[u64]) -> Seen {
+        let mut seen = Seen::default();
+        for &sequence in sequences {
+            seen.insert(Name::Sequence(sequence), u128::from(sequence));
+        }
+        seen
+    }
+
+    #[test]
+    fn holes() {
+        for (sequences, has_hole, highest) in [
+            (&[5][..], false, 5),
+            (&[5, 6, 7], false, 7),
+            (&[5, 7], true, 7),
+            (&[5, 7, 6], false, 7),
+            // Below the base nothing is missing.
+            (&[5, 2], false, 5),
+            (&[5, 8, 2, 6, 7], false, 8),
+            (&[5, 9, 7], true, 9),
+        ] {
+            let seen = with_sequences(sequences);
+            assert_eq!((seen.has_hole(), seen.highest()), (has_hole, Some(highest)), "{sequences:?}");
+        }
+        let seen = with_sequences(&[5, 6, 9]);
+        for (after, before, expected) in
+            [(Some(5), 6, false), (Some(5), 7, false), (Some(6), 9, true), (None, 9, true), (None, 5, false)]
+        {
+            assert_eq!(seen.has_hole_between(after, before), expected, "{after:?}..{before}");
+        }
+    }
+
+    #[test]
+    fn contents_are_checked_as_long_as_they_are_known() {
+        let many: Vec<u64> = (0..=SEQUENCE_HASHES as u64).collect();
+        let seen = with_sequences(&many);
+        for (sequence, content, expected) in [
+            (1, 1, Identity::Same),
+            (1, 2, Identity::Different),
+            (0, 0, Identity::Unchecked),
+            (1000, 0, Identity::New),
+        ] {
+            assert_eq!(seen.identify(Name::Sequence(sequence), content), expected);
+        }
+    }
+
+    #[test]
+    fn unsequenced_ids_are_let_go_by_age() {
+        let at = Moment::from_unix_millis;
+        let mut seen = Seen::default();
+        for id in 0..2000 {
+            seen.insert(Name::Id(id, at(id.cast_signed())), 1);
+        }
+        let remembered =
+            (0..2000).filter(|&id| seen.identify(Name::Id(id, at(id.cast_signed())), 1) == Identity::Same);
+        assert!((UNSEQUENCED..=UNSEQUENCED + 64).contains(&remembered.count()));
+        for (id, millis, content, expected) in [
+            (1999, 1999, 1, Identity::Same),
+            (1999, 1999, 2, Identity::Different),
+            (0, 0, 1, Identity::Evicted),
+            (5000, 10, 1, Identity::Evicted),
+            (5000, 3000, 1, Identity::New),
+        ] {
+            assert_eq!(seen.identify(Name::Id(id, at(millis)), content), expected);
+        }
+    }
+
+    #[test]
+    fn ranges_are_bounded_and_what_was_seen_stays_seen() {
+        let even: Vec<u64> = (0..4 * RANGES as u64).map(|n| n * 2).collect();
+        let mut seen = with_sequences(&even);
+        assert_eq!(seen.sequences.ranges.len(), RANGES);
+        for &sequence in &even {
+            assert_ne!(seen.identify(Name::Sequence(sequence), u128::from(sequence)), Identity::New);
+        }
+        // Filling every hole that is left does not hide the ones that were given up.
+        for &sequence in &even {
+            seen.insert(Name::Sequence(sequence + 1), 0);
+        }
+        assert!(seen.has_hole());
+    }
+}

@@ -1,0 +1,300 @@
+//! What the bridged events of one child add up to: turn, tools, waits, title, model, place, usage.
+//!
+//! Input: the `details` of bridged events, in order. Output: the facts of a row.
+//! Invariant: the same events give the same facts, live or replayed. Never: decides a state.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+use crate::agent::Outcome;
+use crate::contract::{Moment, WaitingReason};
+use crate::json::Json;
+
+/// Turns that a row names.
+pub const RECENT_TURNS: usize = 32;
+/// Open tools and open waits that are kept by name.
+pub const OPEN: usize = 64;
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// The provider.
+    pub provider: Option<String>,
+    /// The provider's id of the session.
+    pub session_id: Option<String>,
+    /// The version of the agent program.
+    pub agent_version: Option<String>,
+    /// Where its transcript is.
+    pub transcript: Option<String>,
+    /// The title.
+    pub title: Option<String>,
+    /// The model's id.
+    pub model: Option<String>,
+    /// Where it works.
+    pub place: Place,
+    /// The newest turn.
+    pub turn: Option<Turn>,
+    /// All turns.
+    pub turns: Turns,
+    /// Tools.
+    pub tools: Tools,
+    /// Open waits.
+    pub waits: Vec<Wait>,
+    /// Tokens used.
+    pub usage: Option<Usage>,
+    /// How its process ended, where that was said.
+    pub exit: Option<Exit>,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// The branch checked out there.
+    pub branch: Option<String>,
+}
+
+/// One turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// Its id.
+    pub turn_id: String,
+    /// Whether it goes on.
+    pub open: bool,
+    /// How it ended, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// A turn in the list of recent ones.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PastTurn {
+    /// Its id.
+    pub turn_id: String,
+    /// How it ended, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+}
+
+/// All turns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Turns {
+    /// How many there were.
+    pub count: u64,
+    /// The newest, oldest first.
+    pub recent: VecDeque<PastTurn>,
+}
+
+/// Tool calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Tools {
+    /// How many were started.
+    pub count: u64,
+    /// Those that go on, oldest first.
+    pub open: Vec<OpenTool>,
+}
+
+/// A tool call that goes on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenTool {
+    /// The id of the call.
+    pub tool_id: String,
+    /// The tool's name.
+    pub name: String,
+    /// Since when.
+    pub since: Moment,
+}
+
+/// A wait that goes on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wait {
+    /// Its id.
+    pub wait_id: String,
+    /// What it waits for.
+    pub reason: WaitingReason,
+    /// Since when.
+    pub since: Moment,
+    #[serde(skip)]
+    turn_id: Option<String>,
+}
+
+/// Tokens used, each message counted once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Read, not from a cache.
+    pub input: u64,
+    /// Read from a cache or written to one.
+    pub cached: u64,
+    /// Written.
+    pub output: u64,
+    #[serde(skip)]
+    last: Option<(String, [u64; 3])>,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<String>,
+}
+
+/// What a `wait.started` waits for, from its state and reason.
+#[must_use]
+pub fn waiting_reason(state: Option<&str>, reason: Option<&str>) -> WaitingReason {
+    match (state, reason.and_then(WaitingReason::parse)) {
+        (Some("blocked"), _) => WaitingReason::Blocked,
+        (_, Some(reason)) => reason,
+        _ => WaitingReason::Other,
+    }
+}
+
+impl Facts {
+    /// Adds what the details of an event observed at `at` say.
+    pub fn fold(&mut self, details: &Json, at: Moment) {
+        if let Some(facts) = details.get("facts") {
+            self.fold_facts(facts);
+        }
+        if let Some(agent) = details.get("agent") {
+            self.fold_agent(agent, details.text_at("turnId"), at);
+        }
+    }
+
+    fn fold_facts(&mut self, facts: &Json) {
+        let set = |slot: &mut Option<String>, key: &str| {
+            if let Some(text) = facts.text_at(key) {
+                *slot = Some(text.to_owned());
+            }
+        };
+        set(&mut self.provider, "provider");
+        set(&mut self.session_id, "sessionId");
+        set(&mut self.agent_version, "agentVersion");
+        set(&mut self.transcript, "transcript");
+        set(&mut self.place.cwd, "cwd");
+        set(&mut self.place.branch, "branch");
+        if let Some(usage) = facts.get("usage") {
+            self.usage.get_or_insert_default().add(usage);
+        }
+    }
+
+    fn fold_agent(&mut self, agent: &Json, turn_id: Option<&str>, at: Moment) {
+        match agent.text_at("kind").unwrap_or_default() {
+            "session.started" | "agent.metadata" | "subagent.started" => {
+                if let Some(title) = agent.text_at("title") {
+                    self.title = Some(title.to_owned());
+                }
+                if let Some(model) = agent.get("model").and_then(|model| model.text_at("id")) {
+                    self.model = Some(model.to_owned());
+                }
+            }
+            "turn.started" => {
+                if let Some(id) = agent.text_at("turnId") {
+                    self.start_turn(id);
+                }
+            }
+            "agent.done" => {
+                let outcome = agent.text_at("outcome").and_then(Outcome::parse);
+                self.end_turn(turn_id, outcome);
+            }
+            "tool.started" => {
+                self.tools.count += 1;
+                if let (Some(id), Some(name)) = (agent.text_at("toolId"), agent.text_at("name"))
+                    && self.tools.open.len() < OPEN
+                {
+                    let (tool_id, name) = (id.to_owned(), name.to_owned());
+                    self.tools.open.push(OpenTool { tool_id, name, since: at });
+                }
+            }
+            "tool.finished" => {
+                let id = agent.text_at("toolId");
+                self.tools.open.retain(|tool| Some(tool.tool_id.as_str()) != id);
+            }
+            "wait.started" => {
+                if let Some(id) = agent.text_at("waitId")
+                    && self.waits.len() < OPEN
+                    && !self.waits.iter().any(|wait| wait.wait_id == id)
+                {
+                    self.waits.push(Wait {
+                        wait_id: id.to_owned(),
+                        reason: waiting_reason(agent.text_at("state"), agent.text_at("reason")),
+                        since: at,
+                        turn_id: turn_id.map(str::to_owned),
+                    });
+                }
+            }
+            "wait.finished" => {
+                let id = agent.text_at("waitId");
+                self.waits.retain(|wait| Some(wait.wait_id.as_str()) != id);
+            }
+            "agent.exited" => {
+                let code = agent.get("exitCode").and_then(|code| match code {
+                    #[expect(clippy::cast_possible_truncation, reason = "exit codes are within -255..255")]
+                    Json::Number(code) => Some(*code as i32),
+                    _ => None,
+                });
+                self.exit = Some(Exit { code, signal: agent.text_at("signal").map(str::to_owned) });
+            }
+            _ => {}
+        }
+    }
+
+    /// At most one turn is open: another one supersedes it, without an outcome. The same one again goes on.
+    fn start_turn(&mut self, id: &str) {
+        let again = self.turn.as_ref().is_some_and(|turn| turn.turn_id == id);
+        self.turn = Some(Turn { turn_id: id.to_owned(), open: true, outcome: None });
+        if again {
+            self.record_outcome(id, None);
+            return;
+        }
+        self.turns.count += 1;
+        if self.turns.recent.len() == RECENT_TURNS {
+            self.turns.recent.pop_front();
+        }
+        self.turns.recent.push_back(PastTurn { turn_id: id.to_owned(), outcome: None });
+    }
+
+    /// Ends the turn `id`, else the open one, with its waits; what its tools do is then no longer known to go on.
+    fn end_turn(&mut self, id: Option<&str>, outcome: Option<Outcome>) {
+        let newest = self.turn.as_ref().map(|turn| turn.turn_id.clone());
+        let Some(ended) = id.map(str::to_owned).or_else(|| newest.clone()) else { return };
+        if newest.as_ref() == Some(&ended) {
+            self.turn = Some(Turn { turn_id: ended.clone(), open: false, outcome });
+            self.tools.open.clear();
+        }
+        self.record_outcome(&ended, outcome);
+        self.waits.retain(|wait| wait.turn_id.as_ref().is_some_and(|turn| *turn != ended));
+    }
+
+    fn record_outcome(&mut self, id: &str, outcome: Option<Outcome>) {
+        if let Some(turn) = self.turns.recent.iter_mut().rev().find(|turn| turn.turn_id == id) {
+            turn.outcome = outcome;
+        }
+    }
+}
+
+impl Usage {
+    /// Adds the tokens of a message; a later count of the same message replaces the earlier one.
+    fn add(&mut self, usage: &Json) {
+        let Some(message) = usage.text_at("messageId") else { return };
+        let tokens = ["input", "cached", "output"].map(|key| match usage.get(key) {
+            Some(Json::Number(number)) => crate::json::safe_integer(*number).unwrap_or(0),
+            _ => 0,
+        });
+        let [input, cached, output] = match &self.last {
+            Some((id, counted)) if id == message => *counted,
+            _ => [0; 3],
+        };
+        let replace = |sum: u64, new: u64, old: u64| sum.saturating_add(new).saturating_sub(old);
+        self.input = replace(self.input, tokens[0], input);
+        self.cached = replace(self.cached, tokens[1], cached);
+        self.output = replace(self.output, tokens[2], output);
+        self.last = Some((message.to_owned(), tokens));
+    }
+}

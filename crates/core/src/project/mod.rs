@@ -1,0 +1,17 @@
+//! The projection: what is known of every child, from ordered evidence.
+//!
+//! Input: events and questions with their times. Output: records, and for each event what became of it.
+//! Invariant: no input revives a terminal record; memory per child is bounded. Never: reads a clock.
+
+pub mod audit;
+pub mod content;
+pub mod dedupe;
+pub mod facts;
+pub mod projector;
+pub mod record;
+pub mod report;
+pub mod rows;
+
+pub use projector::{Config, Projector, RecordKey};
+pub use record::Record;
+pub use report::{Applied, Note, Status};

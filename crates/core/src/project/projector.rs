@@ -1,0 +1,595 @@
+//! Applies events to records (contract section 3).
+//!
+//! Input: a normalised event and, where known, when it was received. Output: what became of it, or why it was refused.
+//! Invariant: the checks run in the contract's order; a refused event records nothing. Never: reads a clock.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use hashbrown::HashMap;
+
+use super::audit::{Audit, Ring};
+use super::content::{ContentHasher, HashKeys, is_estimated};
+use super::dedupe::{Identity, Name, Seen};
+use super::record::{Estimate, Freshness, LateEvidence, NOTES, NoteEvent, Reconciliation, Record, Stale};
+use super::report::{Applied, Note, Status};
+use crate::contract::identity::SOURCE_NOTE;
+use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
+use crate::json::Json;
+
+/// Retired epochs remembered of one source.
+pub const RETIRED: usize = 16;
+/// Audit entries kept.
+pub const AUDITS: usize = 256;
+
+/// How a projector judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Milliseconds without evidence after which a child is stale.
+    pub stale_after_ms: i64,
+    /// Milliseconds that an authority has to answer.
+    pub reconcile_deadline_ms: i64,
+    /// Secret numbers for content hashes.
+    pub hash_keys: HashKeys,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { stale_after_ms: 120_000, reconcile_deadline_ms: 30_000, hash_keys: (0, 0) }
+    }
+}
+
+/// Names a record of one projector; never names another one after that record is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordKey {
+    slot: u32,
+    generation: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Projector {
+    config: Config,
+    hasher: ContentHasher,
+    sources: HashMap<Box<str>, Source>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// When each live, unmarked record is to be looked at; may be too early, never too late.
+    deadlines: BinaryHeap<Reverse<(Moment, RecordKey)>>,
+    audit: Ring<Audit, AUDITS>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: u32,
+    record: Option<Record>,
+}
+
+#[derive(Debug, Default)]
+struct Source {
+    epoch: Box<str>,
+    /// Counts the epochs, so that windows of an older one are dropped when they are next looked at.
+    epoch_number: u32,
+    retired: VecDeque<Box<str>>,
+    children: HashMap<Box<str>, RecordKey>,
+    /// What was said under `@source` and by epoch advances about unknown children.
+    seen: Seen,
+    notes: Ring<NoteEvent, NOTES>,
+}
+
+impl Projector {
+    /// An empty projection.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            hasher: ContentHasher::new(config.hash_keys),
+            sources: HashMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            deadlines: BinaryHeap::new(),
+            audit: Ring::default(),
+        }
+    }
+
+    /// Applies one event. `received_at` is when it reached this program; a future `observedAt` does not count beyond it.
+    pub fn apply(&mut self, event: &Event<'_>, received_at: Option<Moment>) -> Result<Applied, Refusal> {
+        let content = self.hasher.event(event);
+        let name = match event.sequence {
+            Some(sequence) => Name::Sequence(sequence),
+            None => Name::Id(self.hasher.id(&event.event_id), event.observed_at.moment()),
+        };
+        let arrival = Arrival { event, name, content, at: earlier(event.observed_at.moment(), received_at) };
+        if !self.sources.contains_key(event.source.as_ref()) {
+            let source = Source { epoch: event.source_epoch.as_ref().into(), ..Source::default() };
+            self.sources.insert(event.source.as_ref().into(), source);
+        }
+        let key = self.key(&event.source, &event.child_id);
+        if let Some(applied) = self.judge_epoch(&arrival, key) {
+            return Ok(applied);
+        }
+        if event.child_id == SOURCE_NOTE {
+            return Ok(self.note_source(&arrival));
+        }
+        match key {
+            Some(key) => self.apply_to(key, &arrival),
+            None => Ok(self.apply_first(&arrival)),
+        }
+    }
+
+    /// The record of a child.
+    #[must_use]
+    pub fn record(&self, source: &str, child_id: &str) -> Option<&Record> {
+        self.get(self.key(source, child_id)?)
+    }
+
+    /// The record named by `key`, unless it was forgotten.
+    #[must_use]
+    pub fn get(&self, key: RecordKey) -> Option<&Record> {
+        let slot = self.slots.get(key.slot as usize)?;
+        slot.record.as_ref().filter(|_| slot.generation == key.generation)
+    }
+
+    /// All records, in the order in which they were first seen, but for places of forgotten ones.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.slots.iter().filter_map(|slot| slot.record.as_ref())
+    }
+
+    /// The present epoch of a source.
+    #[must_use]
+    pub fn epoch(&self, source: &str) -> Option<&str> {
+        self.sources.get(source).map(|source| source.epoch.as_ref())
+    }
+
+    /// Notes about a source itself.
+    #[must_use]
+    pub fn source_notes(&self, source: &str) -> Option<&Ring<NoteEvent, NOTES>> {
+        self.sources.get(source).map(|source| &source.notes)
+    }
+
+    /// What authorities changed.
+    #[must_use]
+    pub fn audit(&self) -> &Ring<Audit, AUDITS> {
+        &self.audit
+    }
+
+    /// Marks each live child whose evidence is `stale_after_ms` old or older, once, and opens a reconciliation.
+    pub fn mark_stale(&mut self, now: Moment) -> Vec<Applied> {
+        let threshold = now.plus_millis(-self.config.stale_after_ms);
+        let deadline = now.plus_millis(self.config.reconcile_deadline_ms);
+        let mut marked = Vec::new();
+        while let Some(&Reverse((due, key))) = self.deadlines.peek()
+            && due <= now
+        {
+            self.deadlines.pop();
+            let Some(record) = self.get_mut(key) else { continue };
+            if record.state.is_terminal() || record.freshness.stale.is_some() {
+                continue;
+            }
+            let newest = record.freshness.newest.at;
+            if newest > threshold {
+                let due = newest.plus_millis(self.config.stale_after_ms);
+                self.deadlines.push(Reverse((due, key)));
+                continue;
+            }
+            record.freshness.stale = Some(Stale { reason: Note::Silence, threshold });
+            record.freshness.reconciliation.get_or_insert(Reconciliation { reason: Note::Silence, deadline });
+            marked.push(Applied::new(Status::Stale, Some(Note::Silence), Some(key)));
+        }
+        marked
+    }
+
+    /// Moves a source from its present epoch `from` to the new epoch `to`; its records continue, their sequences start anew.
+    pub fn advance_epoch(&mut self, source: &str, from: &str, to: &str, at: Moment) -> Result<(), Refusal> {
+        let refuse = |path, message: String| Err(Refusal::new(Code::EpochMismatch, path, message));
+        let Some(known) = self.sources.get(source) else {
+            return refuse("$.source", "source is not known; its first event sets its epoch".to_owned());
+        };
+        if *known.epoch != *from {
+            return refuse("$.from", "from must be the present epoch of the source".to_owned());
+        }
+        if from == to || known.retired.iter().any(|retired| **retired == *to) {
+            return refuse("$.to", "to must be an epoch that the source was never in".to_owned());
+        }
+        self.enter_epoch(source, to, at);
+        Ok(())
+    }
+
+    /// Drops terminal records that ended before `before`, and names them.
+    pub fn forget(&mut self, before: Moment) -> Vec<(Box<str>, Box<str>)> {
+        let mut removed = Vec::new();
+        for (at, slot) in self.slots.iter_mut().enumerate() {
+            if let Some(record) =
+                slot.record.take_if(|record| record.ended_at().is_some_and(|at| at < before))
+            {
+                slot.generation += 1;
+                self.free.push(u32::try_from(at).unwrap_or(u32::MAX));
+                if let Some(source) = self.sources.get_mut(&record.source) {
+                    source.children.remove(&record.child_id);
+                }
+                removed.push((record.source, record.child_id));
+            }
+        }
+        removed
+    }
+
+    fn key(&self, source: &str, child_id: &str) -> Option<RecordKey> {
+        self.sources.get(source)?.children.get(child_id).copied()
+    }
+
+    fn get_mut(&mut self, key: RecordKey) -> Option<&mut Record> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        slot.record.as_mut().filter(|_| slot.generation == key.generation)
+    }
+
+    /// Check 2. An answer ends the judgement.
+    fn judge_epoch(&mut self, arrival: &Arrival<'_>, key: Option<RecordKey>) -> Option<Applied> {
+        let event = arrival.event;
+        let source = self.sources.get_mut(event.source.as_ref())?;
+        if source.epoch.as_ref() == event.source_epoch {
+            // A repeated announcement about a child that is not known is told by the source's own window.
+            let repeat = key.is_none()
+                && advanced_from(event).is_some()
+                && source.seen.identify(arrival.name, arrival.content) == Identity::Same;
+            return repeat.then(|| Applied::new(Status::Deduplicated, None, None));
+        }
+        let deadline_ms = self.config.reconcile_deadline_ms;
+        if source.retired.iter().any(|retired| **retired == *event.source_epoch) {
+            if let Some(record) = key.and_then(|key| self.get_mut(key))
+                && event.state.is_some_and(State::is_terminal)
+            {
+                record.keep_late(arrival, Note::EpochRetired);
+                if !record.state.is_terminal() {
+                    record.open_reconciliation(Note::EpochRetired, arrival.at.plus_millis(deadline_ms));
+                }
+            }
+            return Some(Applied::new(Status::OutOfOrder, Some(Note::EpochRetired), key));
+        }
+        if advanced_from(event).is_some_and(|from| *from == *source.epoch) {
+            self.enter_epoch(&event.source, &event.source_epoch, event.observed_at.moment());
+            match key.and_then(|key| self.get_mut(key)) {
+                Some(record) => {
+                    record.restart_window();
+                    record.seen.insert(arrival.name, arrival.content);
+                    record.note(event);
+                }
+                None => {
+                    if let Some(source) = self.sources.get_mut(event.source.as_ref()) {
+                        source.seen.insert(arrival.name, arrival.content);
+                    }
+                }
+            }
+            return Some(Applied::new(Status::Applied, Some(Note::EpochAdvanced), key));
+        }
+        if let Some(record) = key.and_then(|key| self.get_mut(key)) {
+            record.epoch_conflict = Some(event.source_epoch.as_ref().into());
+            if !record.state.is_terminal() {
+                record.open_reconciliation(Note::EpochConflict, arrival.at.plus_millis(deadline_ms));
+            }
+        }
+        Some(Applied::new(Status::Conflict, Some(Note::EpochConflict), key))
+    }
+
+    fn enter_epoch(&mut self, name: &str, to: &str, at: Moment) {
+        let Some(source) = self.sources.get_mut(name) else { return };
+        let from = std::mem::replace(&mut source.epoch, to.into());
+        source.epoch_number += 1;
+        source.seen = Seen::default();
+        if source.retired.len() == RETIRED {
+            source.retired.pop_front();
+        }
+        for key in source.children.values() {
+            let record = self.slots.get_mut(key.slot as usize).and_then(|slot| slot.record.as_mut());
+            if let Some(record) = record {
+                record.epoch_conflict.take_if(|epoch| **epoch == *to);
+            }
+        }
+        self.audit.push(Audit {
+            source: name.to_owned(),
+            from: from.to_string(),
+            to: to.to_owned(),
+            observed_at: at.to_text(),
+            reason: Note::EpochAdvanced.as_str(),
+        });
+        source.retired.push_back(from);
+    }
+
+    /// A note under the reserved child id: check 3 only.
+    fn note_source(&mut self, arrival: &Arrival<'_>) -> Applied {
+        let Some(source) = self.sources.get_mut(arrival.event.source.as_ref()) else {
+            return Applied::new(Status::Conflict, Some(Note::UnknownChild), None);
+        };
+        if let Some(applied) = judge_identity(source.seen.identify(arrival.name, arrival.content), None) {
+            return applied;
+        }
+        source.seen.insert(arrival.name, arrival.content);
+        source.notes.push(NoteEvent::of(arrival.event));
+        Applied::new(Status::Applied, None, None)
+    }
+
+    /// Check 6 for a child that is not known.
+    fn apply_first(&mut self, arrival: &Arrival<'_>) -> Applied {
+        let event = arrival.event;
+        let opens = match event.state {
+            Some(State::Created) => true,
+            Some(state) => event.lineage.external && !state.is_terminal(),
+            None => false,
+        };
+        let (true, Some(state)) = (opens, event.state) else {
+            return Applied::new(Status::Conflict, Some(Note::UnknownChild), None);
+        };
+        let estimated = event.details.as_ref().is_some_and(is_estimated);
+        let mut record = Record {
+            source: event.source.as_ref().into(),
+            child_id: event.child_id.as_ref().into(),
+            lineage: event.lineage.to_static(),
+            state,
+            waiting_reason: event.waiting_reason,
+            state_since: event.observed_at.moment(),
+            started_at: Estimate { at: event.observed_at.moment(), estimated },
+            activity: event.activity.as_deref().map(Into::into),
+            capabilities: event.capabilities,
+            freshness: Freshness {
+                newest: Estimate { at: arrival.at, estimated },
+                stale: None,
+                reconciliation: None,
+            },
+            gap_detected: false,
+            epoch_conflict: None,
+            late_evidence: None,
+            notes: None,
+            facts: None,
+            seen: Seen::default(),
+            epoch: self.sources.get(event.source.as_ref()).map_or(0, |source| source.epoch_number),
+            last_state_sequence: event.sequence,
+        };
+        record.seen.insert(arrival.name, arrival.content);
+        record.fold(event);
+        let key = self.insert(record);
+        self.deadlines.push(Reverse((arrival.at.plus_millis(self.config.stale_after_ms), key)));
+        Applied::new(Status::Applied, None, Some(key))
+    }
+
+    fn insert(&mut self, record: Record) -> RecordKey {
+        let (source, child_id) = (record.source.clone(), record.child_id.clone());
+        let key = if let Some(slot) = self.free.pop() {
+            let generation = self.slots[slot as usize].generation;
+            self.slots[slot as usize].record = Some(record);
+            RecordKey { slot, generation }
+        } else {
+            self.slots.push(Slot { generation: 0, record: Some(record) });
+            RecordKey { slot: u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX), generation: 0 }
+        };
+        self.sources.entry(source).or_default().children.insert(child_id, key);
+        key
+    }
+
+    /// Checks 3 to 8 for a child that is known.
+    fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
+        let config = self.config;
+        let epoch = self.sources.get(arrival.event.source.as_ref()).map_or(0, |source| source.epoch_number);
+        let Some(record) = self.get_mut(key) else {
+            return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
+        };
+        if record.epoch != epoch {
+            record.restart_window();
+            record.epoch = epoch;
+        }
+        if let Some(applied) = judge_identity(record.seen.identify(arrival.name, arrival.content), Some(key))
+        {
+            return Ok(applied);
+        }
+        let event = arrival.event;
+        if let Some(ended_at) = record.ended_at() {
+            return Ok(record.take_late(arrival, ended_at, key));
+        }
+        if let Some(sequence) = event.sequence
+            && record.seen.highest().is_some_and(|highest| sequence < highest)
+        {
+            record.take_unordered(arrival, config.reconcile_deadline_ms);
+            return Ok(Applied::new(Status::OutOfOrder, Some(Note::LateSequence), Some(key)));
+        }
+        if event.kind == Kind::Created {
+            return Err(Refusal::new(
+                Code::AlreadyCreated,
+                "$.kind",
+                "kind created is only for a child that is not known yet; a new life is a new child, <id>#<attempt>",
+            ));
+        }
+        let gap = event
+            .sequence
+            .is_some_and(|sequence| record.seen.highest().is_some_and(|highest| sequence > highest + 1));
+        let missing_edge = match event.state {
+            Some(next) => record.judge_edge(next, event.sequence)?,
+            None => false,
+        };
+        let was_stale = record.freshness.stale.is_some();
+        record.seen.insert(arrival.name, arrival.content);
+        record.gap_detected |= gap;
+        record.take(arrival);
+        let note = match (missing_edge, gap) {
+            (true, _) => Some(Note::MissingEdge),
+            (false, true) => Some(Note::SequenceGap),
+            (false, false) => None,
+        };
+        let status = if note.is_some() { Status::Provisional } else { Status::Applied };
+        let mut applied = Applied::new(status, note, Some(key));
+        applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
+        if was_stale && record.freshness.stale.is_none() {
+            let due = record.freshness.newest.at.plus_millis(config.stale_after_ms);
+            self.deadlines.push(Reverse((due, key)));
+        }
+        Ok(applied)
+    }
+}
+
+/// An event on its way through the checks.
+struct Arrival<'a> {
+    event: &'a Event<'a>,
+    name: Name,
+    content: u128,
+    /// When it counts as evidence: the earlier of observed and received.
+    at: Moment,
+}
+
+fn earlier(observed: Moment, received: Option<Moment>) -> Moment {
+    received.map_or(observed, |received| observed.min(received))
+}
+
+/// The epoch that a `reconciliation` event says its source has left.
+fn advanced_from<'a>(event: &'a Event<'_>) -> Option<&'a str> {
+    let details = event.details.as_ref().filter(|_| event.kind == Kind::Reconciliation)?;
+    details.get("epochAdvance").and_then(|advance| advance.text_at("from"))
+}
+
+/// Check 3. An answer ends the judgement.
+fn judge_identity(identity: Identity, key: Option<RecordKey>) -> Option<Applied> {
+    let (status, note) = match identity {
+        Identity::New => return None,
+        Identity::Same => (Status::Deduplicated, None),
+        Identity::Different => (Status::Conflict, Some(Note::IdentityConflict)),
+        Identity::Unchecked => (Status::Deduplicated, Some(Note::IdentityUnchecked)),
+        Identity::Evicted => (Status::OutOfOrder, Some(Note::IdentityEvicted)),
+    };
+    Some(Applied::new(status, note, key))
+}
+
+impl NoteEvent {
+    fn of(event: &Event<'_>) -> Self {
+        Self {
+            event_id: event.event_id.as_ref().into(),
+            kind: event.kind,
+            observed_at: event.observed_at.moment(),
+            activity: event.activity.as_deref().map(Into::into),
+        }
+    }
+}
+
+impl Record {
+    /// The source is in a new epoch: what was seen in the old one is dropped.
+    fn restart_window(&mut self) {
+        self.seen = Seen::default();
+        self.last_state_sequence = None;
+    }
+
+    /// Check 8: whether the edge is missing and may be explained by a missing event; an error where it may not.
+    fn judge_edge(&self, next: State, sequence: Option<u64>) -> Result<bool, Refusal> {
+        if self.state == next || self.state.allows(next) {
+            return Ok(false);
+        }
+        let explained = self.state.steps_to(next).is_some()
+            && sequence.is_some_and(|next| self.seen.has_hole_between(self.last_state_sequence, next));
+        if explained {
+            return Ok(true);
+        }
+        let allowed =
+            self.state.successors().iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "Illegal transition from {} to {}; from {} a child can only become {allowed}",
+            self.state.as_str(),
+            next.as_str(),
+            self.state.as_str(),
+        );
+        Err(Refusal { code: Code::IllegalTransition, path: Cow::Borrowed("$.state"), message })
+    }
+
+    /// An accepted event of a live child.
+    fn take(&mut self, arrival: &Arrival<'_>) {
+        let event = arrival.event;
+        if let Some(state) = event.state {
+            if state != self.state {
+                self.state = state;
+                self.state_since = event.observed_at.moment();
+            }
+            self.waiting_reason = event.waiting_reason;
+            self.last_state_sequence = event.sequence.or(self.last_state_sequence);
+            if state.is_terminal() {
+                self.freshness.stale = None;
+                self.freshness.reconciliation = None;
+            }
+        }
+        if event.kind.is_note() {
+            self.note(event);
+            return;
+        }
+        if let Some(activity) = &event.activity {
+            self.activity = Some(activity.as_ref().into());
+        }
+        self.refresh(arrival);
+        self.fold(event);
+    }
+
+    fn refresh(&mut self, arrival: &Arrival<'_>) {
+        let estimated = arrival.event.details.as_ref().is_some_and(is_estimated);
+        if self.started_at.estimated && !estimated {
+            self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
+        }
+        let newest = &mut self.freshness.newest;
+        if arrival.at > newest.at || (newest.estimated && !estimated) {
+            *newest = Estimate { at: arrival.at, estimated };
+        }
+        if self.freshness.stale.is_some_and(|stale| arrival.at > stale.threshold) {
+            let stale = self.freshness.stale.take();
+            let same_reason =
+                |open: &mut Reconciliation| stale.is_some_and(|stale| stale.reason == open.reason);
+            self.freshness.reconciliation.take_if(same_reason);
+        }
+    }
+
+    /// Check 4: an event of a child that has ended.
+    fn take_late(&mut self, arrival: &Arrival<'_>, ended_at: Moment, key: RecordKey) -> Applied {
+        self.seen.insert(arrival.name, arrival.content);
+        let event = arrival.event;
+        let bridged = event
+            .details
+            .as_ref()
+            .is_some_and(|details| details.get("agent").is_some() || details.get("facts").is_some());
+        if bridged && event.state.is_none() && event.observed_at.moment() <= ended_at {
+            self.fold(event);
+            return Applied::new(Status::TerminalImmutable, Some(Note::History), Some(key));
+        }
+        self.keep_late(arrival, Note::LateEvidence);
+        Applied::new(Status::TerminalImmutable, Some(Note::LateEvidence), Some(key))
+    }
+
+    /// Check 5: an unseen sequence that is not above the highest.
+    fn take_unordered(&mut self, arrival: &Arrival<'_>, deadline_ms: i64) {
+        self.seen.insert(arrival.name, arrival.content);
+        self.gap_detected &= self.seen.has_hole();
+        if arrival.event.state.is_some_and(State::is_terminal) {
+            self.keep_late(arrival, Note::LateSequence);
+            self.open_reconciliation(Note::LateSequence, arrival.at.plus_millis(deadline_ms));
+        }
+    }
+
+    fn keep_late(&mut self, arrival: &Arrival<'_>, code: Note) {
+        let late = self.late_evidence.get_or_insert_default();
+        if late.recent.iter().any(|known| known.content == arrival.content) {
+            return;
+        }
+        late.push(LateEvidence {
+            event_id: arrival.event.event_id.as_ref().into(),
+            kind: arrival.event.kind,
+            state: arrival.event.state,
+            observed_at: arrival.event.observed_at.moment(),
+            code,
+            content: arrival.content,
+        });
+    }
+
+    fn open_reconciliation(&mut self, reason: Note, deadline: Moment) {
+        self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
+    }
+
+    fn note(&mut self, event: &Event<'_>) {
+        self.notes.get_or_insert_default().push(NoteEvent::of(event));
+    }
+
+    fn fold(&mut self, event: &Event<'_>) {
+        let is_bridged = |details: &&Json| details.get("agent").is_some() || details.get("facts").is_some();
+        if let Some(details) = event.details.as_ref().filter(is_bridged) {
+            self.facts.get_or_insert_default().fold(details, event.observed_at.moment());
+        }
+    }
+}
