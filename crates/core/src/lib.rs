@@ -7,6 +7,7 @@
 //! Nothing here reads a file, a clock, the environment or a random source, and nothing knows Node.
 
 pub mod agent;
+pub mod bridge;
 pub mod contract;
 pub mod decode;
 pub mod json;
