@@ -1,0 +1,179 @@
+"use strict";
+// Sets up what is missing and nothing else: packages, the addon, the TypeScript build. Each has a stamp, the hash of
+// what it is made from; the same hash and the files in place mean that there is nothing to do.
+
+const { spawnSync } = require("node:child_process");
+const { createHash } = require("node:crypto");
+const fs = require("node:fs");
+const path = require("node:path");
+const { output, root } = require("./tools.cjs");
+
+const at = (...parts) => path.join(root, ...parts);
+/** Where `napi build` writes; the drift check compares what it finds there with the committed files. */
+const GENERATED = at("target", "napi");
+const GENERATED_FILES = ["native.js", "native.d.ts"];
+// The manifests too: native.js holds the name and the version of the package.
+const ADDON_SOURCES = [
+  "Cargo.toml",
+  "Cargo.lock",
+  ".cargo/config.toml",
+  "build.rs",
+  "src",
+  "package.json",
+  "package-lock.json",
+];
+
+/** Runs a command in the repository, its output shown, and throws where it fails. */
+function run(command, args, env = {}) {
+  const { error, status, signal } = spawnSync(command, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, ...env },
+  });
+  if (error) throw error;
+  if (status !== 0)
+    throw new Error(`${path.basename(command)} ended with ${signal ?? `exit code ${status}`}`);
+}
+
+/** Runs the command of an installed package, without a shell and without npx. */
+function runPackage(name, args, command = name) {
+  run(process.execPath, [packageBin(name, command), ...args]);
+}
+
+/** The script behind the command of an installed package. */
+function packageBin(name, command = name) {
+  const { bin } = JSON.parse(fs.readFileSync(at("node_modules", name, "package.json"), "utf8"));
+  return at("node_modules", name, typeof bin === "string" ? bin : bin[command]);
+}
+
+function filesUnder(entry) {
+  if (!fs.existsSync(at(entry))) return [];
+  if (!fs.statSync(at(entry)).isDirectory()) return [entry];
+  return fs
+    .readdirSync(at(entry))
+    .toSorted()
+    .flatMap((name) => filesUnder(`${entry}/${name}`));
+}
+
+function hash(entries, more = "") {
+  const sum = createHash("sha256").update(more);
+  for (const file of entries.flatMap(filesUnder)) {
+    const bytes = fs.readFileSync(at(file));
+    sum.update(`\0${file}\0${bytes.length}\0`).update(bytes);
+  }
+  return sum.digest("hex");
+}
+
+/** Makes something unless its stamp and its files say that it is made. */
+function ensure({ stamp, sum, products, make, title }) {
+  const made = fs.existsSync(stamp) && fs.readFileSync(stamp, "utf8") === sum;
+  if (made && products.every((file) => fs.existsSync(file))) return;
+  console.log(`set-up: ${title}`);
+  fs.rmSync(stamp, { force: true });
+  make();
+  fs.mkdirSync(path.dirname(stamp), { recursive: true });
+  fs.writeFileSync(stamp, sum);
+}
+
+function ensurePackages() {
+  ensure({
+    title: "npm packages",
+    // Within node_modules, so that it goes when they go.
+    stamp: at("node_modules", ".agent-lifecycle-stamp"),
+    sum: hash(["package-lock.json"], process.version),
+    products: [],
+    make() {
+      const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+      const npm = process.env.npm_execpath;
+      if (npm) run(process.execPath, [npm, ...args]);
+      else run("npm", args);
+    },
+  });
+}
+
+/** The addon in the release profile: the one that is tested is the one that is published. */
+function ensureAddon({ locked = true } = {}) {
+  const crates = fs.readdirSync(at("crates")).map((name) => `crates/${name}`);
+  const binary = fs.existsSync(GENERATED)
+    ? fs.readdirSync(GENERATED).filter((name) => name.endsWith(".node"))
+    : [];
+  ensure({
+    title: "the addon",
+    stamp: at("target", "stamps", "addon"),
+    sum: hash(
+      [
+        ...ADDON_SOURCES,
+        ...crates.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/build.rs`, `${crate}/src`]),
+      ],
+      output("rustc", ["-vV"]),
+    ),
+    products: [
+      ...GENERATED_FILES.map((name) => path.join(GENERATED, name)),
+      ...binary.map((name) => at(name)),
+    ],
+    make() {
+      fs.rmSync(GENERATED, { recursive: true, force: true });
+      const args = ["build", "--platform", "--release", "--output-dir", GENERATED];
+      runPackage(
+        "@napi-rs/cli",
+        [...args, "--js", "native.js", "--dts", "native.d.ts", ...(locked ? ["--", "--locked"] : [])],
+        "napi",
+      );
+      for (const name of fs.readdirSync(GENERATED)) {
+        // By rename: a running process may have the old one mapped.
+        if (name.endsWith(".node")) {
+          fs.copyFileSync(path.join(GENERATED, name), at(`${name}.new`));
+          fs.renameSync(at(`${name}.new`), at(name));
+        }
+      }
+    },
+  });
+}
+
+function ensureDist() {
+  ensure({
+    title: "the TypeScript build",
+    stamp: at("target", "stamps", "dist"),
+    sum: hash(["ts", "tsconfig.json", "native.d.ts", "package-lock.json"]),
+    products: [at("dist", "index.js"), at("dist", "cli", "main.js")],
+    make() {
+      fs.rmSync(at("dist"), { recursive: true, force: true });
+      runPackage("typescript", ["--project", "tsconfig.json"], "tsc");
+    },
+  });
+}
+
+/** Writes the generated files where they are committed. */
+function writeGenerated() {
+  for (const name of GENERATED_FILES) fs.copyFileSync(path.join(GENERATED, name), at(name));
+}
+
+/** Fails where the committed files are not what the generator writes today. */
+function checkDrift() {
+  const drifted = GENERATED_FILES.filter(
+    (name) =>
+      !fs.existsSync(at(name)) ||
+      !fs.readFileSync(path.join(GENERATED, name)).equals(fs.readFileSync(at(name))),
+  );
+  if (drifted.length > 0)
+    throw new Error(`${drifted.join(" and ")} drifted: run \`npm run build\` and commit the result`);
+}
+
+function ensureAll() {
+  ensurePackages();
+  ensureAddon();
+  ensureDist();
+}
+
+module.exports = {
+  at,
+  checkDrift,
+  ensureAddon,
+  ensureAll,
+  ensureDist,
+  ensurePackages,
+  packageBin,
+  run,
+  runPackage,
+  writeGenerated,
+};
