@@ -11,7 +11,6 @@ const { output, root } = require("./tools.cjs");
 const at = (...parts) => path.join(root, ...parts);
 /** Where `napi build` writes; the drift check compares what it finds there with the committed files. */
 const GENERATED = at("target", "napi");
-const GENERATED_FILES = ["native.js", "native.d.ts"];
 // The manifests too: native.js holds the name and the version of the package.
 const ADDON_SOURCES = [
   "Cargo.toml",
@@ -24,15 +23,19 @@ const ADDON_SOURCES = [
 ];
 
 /** Runs a command in the repository, its output shown, and throws where it fails. */
-function run(command, args, env = {}) {
-  const { error, status, signal } = spawnSync(command, args, {
-    cwd: root,
-    stdio: "inherit",
-    env: { ...process.env, ...env },
-  });
-  if (error) throw error;
-  if (status !== 0)
-    throw new Error(`${path.basename(command)} ended with ${signal ?? `exit code ${status}`}`);
+function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: "inherit", encoding: "utf8", ...options });
+  if (result.error) throw result.error;
+  if (result.status !== 0) {
+    throw new Error(`${path.basename(command)} ended with ${result.signal ?? `exit code ${result.status}`}`);
+  }
+  return result;
+}
+
+/** Runs npm: the one that runs this script, where there is one. */
+function npm(args, options) {
+  const script = process.env.npm_execpath;
+  return script ? run(process.execPath, [script, ...args], options) : run("npm", args, options);
 }
 
 /** Runs the command of an installed package, without a shell and without npx. */
@@ -83,10 +86,7 @@ function ensurePackages() {
     sum: hash(["package-lock.json"], process.version),
     products: [],
     make() {
-      const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
-      const npm = process.env.npm_execpath;
-      if (npm) run(process.execPath, [npm, ...args]);
-      else run("npm", args);
+      npm(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
     },
   });
 }
@@ -108,7 +108,7 @@ function ensureAddon({ locked = true } = {}) {
       output("rustc", ["-vV"]),
     ),
     products: [
-      ...GENERATED_FILES.map((name) => path.join(GENERATED, name)),
+      ...["native.js", "native.d.ts", "npm"].map((name) => path.join(GENERATED, name)),
       ...binary.map((name) => at(name)),
     ],
     make() {
@@ -119,6 +119,7 @@ function ensureAddon({ locked = true } = {}) {
         [...args, "--js", "native.js", "--dts", "native.d.ts", ...(locked ? ["--", "--locked"] : [])],
         "napi",
       );
+      runPackage("@napi-rs/cli", ["create-npm-dirs", "--npm-dir", path.join(GENERATED, "npm")], "napi");
       for (const name of fs.readdirSync(GENERATED)) {
         // By rename: a running process may have the old one mapped.
         if (name.endsWith(".node")) {
@@ -143,20 +144,37 @@ function ensureDist() {
   });
 }
 
+/** What is generated and committed: the loader, its types and the manifests of the platform packages. */
+function generatedFiles() {
+  return filesUnder("target/napi")
+    .map((file) => path.posix.relative("target/napi", file))
+    .filter((file) => !file.endsWith(".node"));
+}
+
 /** Writes the generated files where they are committed. */
 function writeGenerated() {
-  for (const name of GENERATED_FILES) fs.copyFileSync(path.join(GENERATED, name), at(name));
+  for (const file of generatedFiles()) {
+    fs.mkdirSync(path.dirname(at(file)), { recursive: true });
+    fs.copyFileSync(path.join(GENERATED, file), at(file));
+  }
+}
+
+function isCurrent(file) {
+  return (
+    fs.existsSync(at(file)) && fs.readFileSync(path.join(GENERATED, file)).equals(fs.readFileSync(at(file)))
+  );
 }
 
 /** Fails where the committed files are not what the generator writes today. */
 function checkDrift() {
-  const drifted = GENERATED_FILES.filter(
-    (name) =>
-      !fs.existsSync(at(name)) ||
-      !fs.readFileSync(path.join(GENERATED, name)).equals(fs.readFileSync(at(name))),
-  );
-  if (drifted.length > 0)
-    throw new Error(`${drifted.join(" and ")} drifted: run \`npm run build\` and commit the result`);
+  const generated = generatedFiles();
+  const drifted = [
+    ...generated.filter((file) => !isCurrent(file)),
+    ...filesUnder("npm").filter((file) => !file.endsWith(".node") && !generated.includes(file)),
+  ];
+  if (drifted.length > 0) {
+    throw new Error(`not what the generator writes: ${drifted.join(", ")}: run \`npm run build\` and commit`);
+  }
 }
 
 function ensureAll() {
@@ -172,6 +190,7 @@ module.exports = {
   ensureAll,
   ensureDist,
   ensurePackages,
+  npm,
   packageBin,
   run,
   runPackage,
