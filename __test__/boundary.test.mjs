@@ -1,7 +1,7 @@
 // What crosses the boundary: one instance for require and import, refusals, panics, and a missing addon.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -108,28 +108,47 @@ test("worker threads refuse with their own LifecycleError", async () => {
   assert.deepEqual(await Promise.all(answers), ["invalid_value", "invalid_value"]);
 });
 
-test("K2: without the platform package the error names package, platform, arch, libc and the fix", (t) => {
+const { platform, arch } = process;
+const libc = { linux: process.report.getReport().header.glibcVersionRuntime ? "glibc" : "musl" }[platform];
+const abi = { win32: "-msvc", linux: libc === "glibc" ? "-gnu" : "-musl" }[platform] ?? "";
+const platformPackage = `agent-lifecycle-${platform}-${arch}${abi}`;
+
+/** The error of a copy that has no addon, and whose manifest has what is given. */
+function errorWithoutAddon(t, manifest) {
   const folder = mkdtempSync(path.join(tmpdir(), "agent-lifecycle-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  for (const name of ["package.json", "index.js", "native.js", "dist"]) {
+  for (const name of ["index.js", "native.js", "dist"]) {
     cpSync(path.join(import.meta.dirname, "..", name), path.join(folder, name), { recursive: true });
   }
+  writeFileSync(
+    path.join(folder, "package.json"),
+    JSON.stringify({ name: "agent-lifecycle", version, ...manifest }),
+  );
   const lone = require(folder);
   const error = thrown(() => lone.coreVersion());
   assert.ok(error instanceof lone.LifecycleError);
   assert.equal(error.code, "addon_missing");
   assert.ok(error.cause instanceof Error);
-  const { platform, arch } = process;
-  const libc = { linux: process.report.getReport().header.glibcVersionRuntime ? "glibc" : "musl" }[platform];
-  const abi = { win32: "-msvc", linux: libc === "glibc" ? "-gnu" : "-musl" }[platform] ?? "";
-  const name = `agent-lifecycle-${platform}-${arch}${abi}`;
   for (const part of [
-    `package ${name} `,
+    `package ${platformPackage} `,
     `platform ${platform}`,
     `arch ${arch}`,
     `libc ${libc ?? "not applicable"}`,
-    `npm install ${name}@${version}`,
   ]) {
     assert.ok(error.message.includes(part), `${part} in ${error.message}`);
   }
+  return error;
+}
+
+test("K2: without the platform package the error names package, platform, arch, libc and the fix", (t) => {
+  const error = errorWithoutAddon(t, { optionalDependencies: { [platformPackage]: version } });
+  assert.ok(error.message.endsWith(`npm install ${platformPackage}@${version}`), error.message);
+});
+
+test("K2: on a platform without a package the error says which there are", (t) => {
+  const error = errorWithoutAddon(t, { optionalDependencies: { "agent-lifecycle-plan9-x64": version } });
+  assert.ok(
+    error.message.endsWith("none for this platform; there are agent-lifecycle-plan9-x64."),
+    error.message,
+  );
 });

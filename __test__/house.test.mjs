@@ -25,7 +25,8 @@ function machine(changes = {}) {
 }
 
 test("a machine with the least versions will do", () => {
-  assert.equal(fault("test", machine(), least.node), undefined);
+  assert.equal(fault("build", machine(), least.node), undefined);
+  assert.equal(fault("test", machine(), least.nodeForChecks), undefined);
   assert.equal(fault("test", machine({ "rustc --version": "rustc 2.0.0" }), "100.0.0"), undefined);
 });
 
@@ -37,6 +38,7 @@ for (const [name, said, purpose, changes, node] of [
     {},
     "18.0.0",
   ],
+  ["a Node that is too old for the linter", /^Node .* for the checks/, "test", {}, least.node],
   ["no rustc", /^Rust .* does not run here/, "build", { "rustc --version": undefined }],
   ["no cargo", /^Rust .* does not run here/, "build", { "cargo --version": undefined }],
   ["an old Rust", /^Rust .*this is Rust 1\.70\.0/, "build", { "rustc --version": "rustc 1.70.0 (abc)" }],
@@ -47,7 +49,7 @@ for (const [name, said, purpose, changes, node] of [
   const skip =
     name === "no C compiler" && process.platform === "win32" ? "the linker comes with the toolchain" : false;
   test(`${name} is said in one sentence`, { skip }, () => {
-    const sentence = fault(purpose, machine(changes), node ?? least.node);
+    const sentence = fault(purpose, machine(changes), node ?? least.nodeForChecks);
     assert.match(sentence, said);
     assert.ok(!sentence.includes("\n"));
   });

@@ -93,20 +93,20 @@ function ensurePackages() {
 
 /** The addon in the release profile: the one that is tested is the one that is published. */
 function ensureAddon({ locked = true } = {}) {
-  const crates = fs.readdirSync(at("crates")).map((name) => `crates/${name}`);
+  // All of a crate but its tests: a source may include data that lies beside it.
+  const crates = fs.readdirSync(at("crates")).flatMap((crate) =>
+    fs
+      .readdirSync(at("crates", crate))
+      .filter((name) => !["benches", "tests"].includes(name))
+      .map((name) => `crates/${crate}/${name}`),
+  );
   const binary = fs.existsSync(GENERATED)
     ? fs.readdirSync(GENERATED).filter((name) => name.endsWith(".node"))
     : [];
   ensure({
     title: "the addon",
     stamp: at("target", "stamps", "addon"),
-    sum: hash(
-      [
-        ...ADDON_SOURCES,
-        ...crates.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/build.rs`, `${crate}/src`]),
-      ],
-      output("rustc", ["-vV"]),
-    ),
+    sum: hash([...ADDON_SOURCES, ...crates], output("rustc", ["-vV"])),
     products: [
       ...["native.js", "native.d.ts", "npm"].map((name) => path.join(GENERATED, name)),
       ...binary.map((name) => at(name)),

@@ -14,8 +14,11 @@ function read(file) {
 
 /** The least versions, from the manifests, so that they are said in one place. */
 function required() {
+  var linter = JSON.parse(read("package-lock.json")).packages["node_modules/oxlint"];
   return {
     node: /\d+(\.\d+)*/.exec(JSON.parse(read("package.json")).engines.node)[0],
+    // npm leaves the linter's binary out on a Node that the linter does not support.
+    nodeForChecks: /\d+(\.\d+)*/.exec(linter.engines.node)[0],
     rustc: /^rust-version = "([\d.]+)"/m.exec(read("Cargo.toml"))[1],
   };
 }
@@ -46,6 +49,15 @@ function fault(purpose, probe, node) {
   var have = node || process.versions.node;
   if (!atLeast(have, least.node)) {
     return "Node " + least.node + " or newer is needed, and this is Node " + have + ".";
+  }
+  if (purpose === "test" && !atLeast(have, least.nodeForChecks)) {
+    return (
+      "Node " +
+      least.nodeForChecks +
+      " or newer is needed for the checks (oxlint), and this is Node " +
+      have +
+      "."
+    );
   }
   var rustc = /^rustc ([\d.]+)/.exec(ask("rustc", ["--version"]) || "");
   if (!rustc || !ask("cargo", ["--version"])) {

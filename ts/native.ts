@@ -27,7 +27,6 @@ export function fromNative(error: unknown): unknown {
 
 function load(): typeof Native {
   try {
-    // eslint-disable-next-line @typescript-eslint/no-require-imports -- lazy, and the package is CommonJS.
     return require("../native.js") as typeof Native;
   } catch (cause) {
     throw new LifecycleError("addon_missing", missingMessage(), { cause });
@@ -40,12 +39,22 @@ function missingMessage(): string {
   const abi = platform === "win32" ? "msvc" : libc === "glibc" ? "gnu" : libc;
   const name = ["agent-lifecycle", platform, arch, abi].filter(Boolean).join("-");
   const where = `platform ${platform}, arch ${arch}, libc ${libc ?? "not applicable"}`;
-  const manifest = require("../package.json") as { version: string };
+  const { version, optionalDependencies: prebuilt } = require("../package.json") as Manifest;
+  const fix =
+    prebuilt && !(name in prebuilt)
+      ? `There is none for this platform; there are ${Object.keys(prebuilt).join(", ")}.`
+      : `Reinstall on the machine that runs it and without --omit=optional, or add it by name: ` +
+        `npm install ${name}@${version}`;
   return (
     `The native addon of agent-lifecycle could not be loaded: the package ${name} is missing or does not fit ` +
-    `(${where}). Reinstall without --omit=optional and on the machine that runs it, or add it by name: ` +
-    `npm install ${name}@${manifest.version}`
+    `(${where}). ${fix}`
   );
+}
+
+/** The manifest; the platform packages are named in the published one only. */
+interface Manifest {
+  version: string;
+  optionalDependencies?: Record<string, string>;
 }
 
 function linuxLibc(): "glibc" | "musl" {
