@@ -12,7 +12,7 @@ use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State, Timestamp, WaitingReason};
 use crate::json::Json;
 use crate::project::facts::waiting_reason;
-use crate::providers::{Facts, Said};
+use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::redact_text;
 use crate::text::fit;
 
@@ -87,8 +87,9 @@ struct Life {
     turn: Option<String>,
     last_outcome: Option<Outcome>,
     waits: Vec<OpenWait>,
-    /// Facts that no event has carried yet.
-    facts: Option<Facts>,
+    /// Facts that no event has carried yet, the usage apart: of several messages each counts.
+    facts: Facts,
+    usage: Vec<MessageUsage>,
     announced: bool,
 }
 
@@ -101,6 +102,8 @@ struct OpenWait {
 
 /// Open waits remembered of one child.
 const WAITS: usize = 64;
+/// Messages whose usage waits for an event to carry it.
+const USAGES: usize = 32;
 
 impl Bridge {
     /// A bridge for one session.
@@ -143,7 +146,12 @@ impl Bridge {
                 step.confirm_own(&own);
                 step.emit(&own, Kind::Activity, None, None);
             }
-            Said::Facts(facts) => step.life(&own).add(facts),
+            Said::Facts(facts) => {
+                if step.life(&own).add(facts) {
+                    step.confirm_own(&own);
+                    step.emit(&own, Kind::Activity, None, None);
+                }
+            }
             Said::Binding { .. } => {}
         }
     }
@@ -183,7 +191,8 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                     parent: Some(parent),
                     adopted_at: Some(at),
                     state: Some(State::Created),
-                    facts: life.facts.take(),
+                    facts: std::mem::take(&mut life.facts),
+                    usage: std::mem::take(&mut life.usage),
                     ..Life::default()
                 };
                 self.emit(id, Kind::Created, Some(State::Created), None);
@@ -207,7 +216,8 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// Makes sure that a child exists about which something is said: its launch was not seen.
     fn require(&mut self, id: &str, parent: &str) {
         if self.life(id).attempt == 0 {
-            let parent = if parent == id { self.bridge.session.session_id.clone() } else { parent.to_owned() };
+            let parent =
+                if parent == id { self.bridge.session.session_id.clone() } else { parent.to_owned() };
             self.confirm_own(&parent);
             self.launch_inferred(id, &parent);
         }
@@ -229,7 +239,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             let root = self.bridge.session.session_id.clone();
             self.require(id, &root);
             self.confirm(id);
-        } else if self.life(id).attempt == 0 && !matches!(self.item.said, Said::Event(AgentEvent::SessionStarted { .. })) {
+        } else if self.life(id).attempt == 0
+            && !matches!(self.item.said, Said::Event(AgentEvent::SessionStarted { .. }))
+        {
             self.begin_root(true);
         }
     }
@@ -264,7 +276,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     fn own_event(&mut self, id: &str, event: &AgentEvent) {
         let is_root = self.is_root(id);
         match event {
-            AgentEvent::SessionStarted { .. } if is_root && self.life(id).attempt == 0 => self.begin_root(false),
+            AgentEvent::SessionStarted { .. } if is_root && self.life(id).attempt == 0 => {
+                self.begin_root(false)
+            }
             AgentEvent::TurnStarted { turn_id, .. } => {
                 let life = self.life(id);
                 life.turn = Some(turn_id.clone());
@@ -405,46 +419,40 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     fn emit(&mut self, id: &str, kind: Kind, state: Option<State>, activity: Option<String>) {
         let mut members = Vec::new();
         if let Said::Event(event) = self.item.said {
-            members.push(("agent".to_owned(), at_level(event.clone(), self.bridge.session.content).to_json()));
+            members
+                .push(("agent".to_owned(), at_level(event.clone(), self.bridge.session.content).to_json()));
             if let Some(turn) = self.item.turn_id {
                 members.push(("turnId".to_owned(), Json::Text(turn.to_owned())));
             }
         }
-        let pending = self.life(id).facts.take();
-        let facts = self.facts(id, pending);
+        let facts = self.facts(id);
         if !facts.is_empty() {
             members.push(("facts".to_owned(), Json::Object(facts)));
         }
         self.send(id, kind, state, activity, members);
     }
 
-    fn facts(&mut self, id: &str, facts: Option<Facts>) -> Vec<(String, Json)> {
+    /// The facts of a child that no event has carried yet.
+    fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
+        let life = self.life(id);
+        let usage = std::mem::take(&mut life.usage);
+        let Facts { agent_version, cwd, branch, usage: _ } = std::mem::take(&mut life.facts);
+        let announced = std::mem::replace(&mut life.announced, true);
         let mut members = Vec::new();
         let mut text = |key: &str, value: Option<String>| {
             if let Some(value) = value {
                 members.push((key.to_owned(), Json::Text(value)));
             }
         };
-        if !std::mem::replace(&mut self.life(id).announced, true) {
+        if !announced {
             text("provider", Some(self.bridge.session.provider.clone()));
             text("sessionId", Some(self.bridge.session.session_id.clone()));
         }
-        let Some(Facts { agent_version, cwd, branch, usage }) = facts else { return members };
         text("agentVersion", agent_version);
         text("cwd", cwd);
         text("branch", branch);
-        if let Some(usage) = usage {
-            #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
-            let number = |key: &str, value: u64| (key.to_owned(), Json::Number(value as f64));
-            members.push((
-                "usage".to_owned(),
-                Json::Object(vec![
-                    ("messageId".to_owned(), Json::Text(usage.message_id)),
-                    number("input", usage.input),
-                    number("cached", usage.cached),
-                    number("output", usage.output),
-                ]),
-            ));
+        if !usage.is_empty() {
+            members.push(("usage".to_owned(), Json::Array(usage.into_iter().map(usage_json).collect())));
         }
         members
     }
@@ -497,14 +505,30 @@ impl Life {
         self.state.is_some_and(State::is_terminal)
     }
 
-    fn add(&mut self, facts: &Facts) {
-        let pending = self.facts.get_or_insert_default();
+    /// Keeps facts for the next event. Whether so much waits that an event is due.
+    fn add(&mut self, facts: &Facts) -> bool {
+        let pending = &mut self.facts;
         let Facts { agent_version, cwd, branch, usage } = facts.clone();
         pending.agent_version = agent_version.or(pending.agent_version.take());
         pending.cwd = cwd.or(pending.cwd.take());
         pending.branch = branch.or(pending.branch.take());
-        pending.usage = usage.or(pending.usage.take());
+        if let Some(usage) = usage {
+            self.usage.retain(|known| known.message_id != usage.message_id);
+            self.usage.push(usage);
+        }
+        self.usage.len() >= USAGES
     }
+}
+
+fn usage_json(usage: MessageUsage) -> Json {
+    #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+    let number = |key: &str, value: u64| (key.to_owned(), Json::Number(value as f64));
+    Json::Object(vec![
+        ("messageId".to_owned(), Json::Text(usage.message_id)),
+        number("input", usage.input),
+        number("cached", usage.cached),
+        number("output", usage.output),
+    ])
 }
 
 /// The id of a child's life: attempts after the first have a suffix.
@@ -524,7 +548,8 @@ fn terminal(outcome: Outcome) -> State {
 /// What of the texts of an event may be passed on.
 fn at_level(mut event: AgentEvent, level: Content) -> AgentEvent {
     use AgentEvent::{
-        Done, Metadata, SessionStarted, SessionStopped, SubagentDone, SubagentStarted, ToolStarted, TurnStarted, WaitStarted,
+        Done, Exited, Metadata, SessionStarted, SessionStopped, SubagentDone, SubagentStarted, ToolFinished,
+        ToolStarted, TurnStarted, WaitFinished, WaitStarted,
     };
     let (titles, texts) = (level != Content::None, level == Content::Full);
     let keep = |allowed: bool, slot: &mut Option<String>| {
@@ -543,8 +568,11 @@ fn at_level(mut event: AgentEvent, level: Content) -> AgentEvent {
         ToolStarted { description, .. } => keep(titles, description),
         Done { summary, .. } | SubagentDone { summary, .. } => keep(texts, summary),
         // A reason is a word of the contract or a short cause; without it a wait could not be named.
-        WaitStarted { .. } | SessionStopped { .. } => {}
-        AgentEvent::ToolFinished { .. } | AgentEvent::WaitFinished { .. } | AgentEvent::Exited { .. } => {}
+        WaitStarted { .. }
+        | SessionStopped { .. }
+        | ToolFinished { .. }
+        | WaitFinished { .. }
+        | Exited { .. } => {}
     }
     event
 }
