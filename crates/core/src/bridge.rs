@@ -277,7 +277,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let is_root = self.is_root(id);
         match event {
             AgentEvent::SessionStarted { .. } if is_root && self.life(id).attempt == 0 => {
-                self.begin_root(false)
+                self.begin_root(false);
             }
             AgentEvent::TurnStarted { turn_id, .. } => {
                 let life = self.life(id);

@@ -178,7 +178,9 @@ impl Facts {
         set(&mut self.place.branch, "branch");
         if let Some(Json::Array(messages)) = facts.get("usage") {
             let usage = self.usage.get_or_insert_default();
-            messages.iter().for_each(|message| usage.add(message));
+            for message in messages {
+                usage.add(message);
+            }
         }
     }
 

@@ -175,6 +175,19 @@ pub struct Attention {
     pub since: Moment,
 }
 
+/// A row in one of five words: `working`, `waiting`, `blocked`, `idle`, `done`. A stale row keeps its word.
+#[must_use]
+pub fn host_status(row: &Row) -> &'static str {
+    match (row.state, row.waiting_reason) {
+        (State::Created | State::Starting | State::Running, _)
+        | (State::Waiting, Some(WaitingReason::Child)) => "working",
+        (State::Waiting, Some(WaitingReason::Blocked)) => "blocked",
+        (State::Waiting, Some(WaitingReason::Prompt)) => "idle",
+        (State::Waiting, _) => "waiting",
+        (State::Completed | State::Failed | State::Cancelled | State::Lost, _) => "done",
+    }
+}
+
 /// The key of a child's row: the source, with `#` and the child's id unless that is the source's own session.
 #[must_use]
 pub fn row_key(source: &str, child_id: &str) -> String {
