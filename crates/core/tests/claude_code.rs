@@ -707,7 +707,7 @@ fn transcripts_are_recognised_by_content() {
     for (head, expected) in [
         (user("u", "p", "x"), root("s")),
         (format!("\u{feff}{}\r\n{{\"type\":\"us", user("u", "p", "x")), root("s")),
-        (format!("broken\n{}\0\0\0\n", user("u", "p", "x")), root("s")),
+        (format!("broken\n{}\0\0\0\r\n", user("u", "p", "x")), root("s")),
         (mode.clone(), root("s")),
         (child.clone(), of_child.clone()),
         (format!("{mode}\n{child}"), of_child),
@@ -744,6 +744,59 @@ fn hostile_journals_do_not_grow_the_mapper_or_break_it() {
     assert!(!mapper.bind("t45903", "x") && mapper.bind("t45904", "x") && mapper.bind("t49999", "y"));
     read(result("r", "t49999", "false", "").as_bytes(), |record| mapper.record(record, 0, &mut out)).unwrap();
     assert_eq!(shorts(&out).last().map(String::as_str), Some("ended t49999 success @assistant:m0"));
+}
+
+/// The lines of a journal as a crash may have left it, those that hold a record.
+fn salvage(bytes: &[u8]) -> Vec<u8> {
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let lines = bytes.split(|byte| *byte == b'\n').map(|line| {
+        let end = line.iter().rposition(|byte| !matches!(byte, 0 | b'\r')).map_or(0, |last| last + 1);
+        &line[..end]
+    });
+    let records: Vec<&[u8]> = lines.filter(|line| read(line, |_| ()).is_ok()).collect();
+    records.join(&b'\n')
+}
+
+#[test]
+fn fixtures_tell_their_stories() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/claude-code");
+    let agents = ["success", "success", "success"];
+    for (case, records, turns, tools, ends, child_tools) in [
+        ("api-error", 14, vec!["error"], 0, &agents[..0], &[][..]),
+        ("ask-user-question", 17, vec!["success"], 1, &[], &[]),
+        ("basic-turn", 12, vec!["success"], 0, &[], &[]),
+        ("foreground-subagent", 14, vec!["success"], 0, &agents[..1], &[2]),
+        ("interrupted", 17, vec!["cancelled", "success"], 1, &[], &[]),
+        ("interrupted-for-tool-use", 12, vec!["cancelled"], 1, &[], &[]),
+        ("lone-surrogate", 11, vec!["success"], 0, &[], &[]),
+        ("nul-padding-and-junk", 14, vec!["success"], 0, &[], &[]),
+        ("question-in-prose", 11, vec!["success"], 0, &[], &[]),
+        ("resumed-title", 21, vec!["success", "success"], 0, &[], &[]),
+        ("three-subagents", 23, vec!["success"], 1, &agents, &[4, 4, 5]),
+        ("tool-call", 15, vec!["success"], 2, &[], &[]),
+    ] {
+        let bytes = std::fs::read(fixtures.join(case).join("0-bytes.jsonl")).unwrap();
+        let mut mapper = Mapper::new(recognize(&bytes).unwrap().role);
+        let items = feed(&mut mapper, &salvage(&bytes));
+        assert_eq!(tell(&items), (turns, tools, ends.to_vec()), "{case}");
+        assert_eq!((mapper.records(), mapper.unknown_records()), (records, 0), "{case}");
+        let mut of_children = Vec::new();
+        for entry in std::fs::read_dir(fixtures.join(case).join("0-bytes/subagents")).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let Some(Recognized { role: Role::Child { agent_id }, .. }) = recognize(&bytes) else {
+                assert!(path.to_str().unwrap().ends_with(".meta.json"));
+                continue;
+            };
+            assert!(mapper.launch_of(&agent_id).is_some(), "{case}: {agent_id} is bound");
+            let mut child = Mapper::new(Role::Child { agent_id });
+            let (turns, tools, _) = tell(&feed(&mut child, &bytes));
+            assert_eq!(turns, ["success"]);
+            of_children.push(tools);
+        }
+        of_children.sort_unstable();
+        assert_eq!(of_children, child_tools, "{case}");
+    }
 }
 
 fn recordings() -> Option<PathBuf> {

@@ -5,6 +5,7 @@
 
 mod bounded;
 mod calls;
+mod content;
 mod facts;
 mod ids;
 mod launches;
@@ -12,6 +13,7 @@ mod mapper;
 mod recognize;
 mod record;
 mod say;
+mod shape;
 mod tools;
 mod turns;
 mod user_text;

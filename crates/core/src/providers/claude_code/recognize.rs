@@ -22,7 +22,7 @@ pub fn recognize(head: &[u8]) -> Option<Recognized> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut untold = None;
     for line in head.split(|byte| *byte == b'\n') {
-        let padding = line.iter().rev().take_while(|byte| **byte == 0).count();
+        let padding = line.iter().rev().take_while(|byte| matches!(byte, 0 | b'\r')).count();
         let evidence = read(&line[..line.len() - padding], Evidence::of).ok().flatten();
         match evidence {
             Some(Evidence { recognized, is_told: true }) => return Some(recognized),

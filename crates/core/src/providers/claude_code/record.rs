@@ -5,12 +5,9 @@
 //! Never: loses a record for one odd member.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
+use super::content::Content;
+use super::shape::{Shape, members};
 use crate::json::{self, JsonFault, Scalar};
 
 /// Why a line is no record.
@@ -151,26 +148,6 @@ pub(super) struct Usage<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Block<'a> {
-    pub(super) kind: Scalar<'a>,
-    pub(super) text: Scalar<'a>,
-    pub(super) id: Scalar<'a>,
-    pub(super) name: Scalar<'a>,
-    pub(super) input: Shape<Input<'a>>,
-    pub(super) tool_use_id: Scalar<'a>,
-    pub(super) is_error: Scalar<'a>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Input<'a> {
-    pub(super) description: Scalar<'a>,
-    pub(super) prompt: Scalar<'a>,
-    pub(super) file_path: Scalar<'a>,
-    pub(super) pattern: Scalar<'a>,
-    pub(super) run_in_background: Scalar<'a>,
-}
-
-#[derive(Debug, Default)]
 pub(super) struct ToolUseResult<'a> {
     pub(super) status: Scalar<'a>,
     pub(super) agent_id: Scalar<'a>,
@@ -180,66 +157,6 @@ pub(super) struct ToolUseResult<'a> {
 pub(super) struct Attachment<'a> {
     pub(super) kind: Scalar<'a>,
     pub(super) prompt: Content<'a>,
-}
-
-/// What a message says: a text, or blocks.
-#[derive(Debug, Default)]
-pub(super) enum Content<'a> {
-    #[default]
-    Absent,
-    Text(Cow<'a, str>),
-    Blocks(Vec<Block<'a>>),
-}
-
-impl<'a> Content<'a> {
-    /// Blocks kept of one message; real ones have a handful.
-    const BLOCKS: usize = 1024;
-
-    pub(super) fn blocks(&self) -> &[Block<'a>] {
-        match self {
-            Self::Blocks(blocks) => blocks,
-            Self::Absent | Self::Text(_) => &[],
-        }
-    }
-
-    /// Its texts, in order.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        let whole = match self {
-            Self::Text(text) => Some(text.as_ref()),
-            Self::Absent | Self::Blocks(_) => None,
-        };
-        let of_blocks = self.blocks().iter().filter(|block| block.kind.text() == Some("text"));
-        whole.into_iter().chain(of_blocks.filter_map(|block| block.text.text()))
-    }
-}
-
-/// A shape that takes one member at a time.
-trait Members<'de>: Default {
-    type Field: Deserialize<'de>;
-    fn set<A: MapAccess<'de>>(&mut self, field: Self::Field, map: &mut A) -> Result<(), A::Error>;
-}
-
-macro_rules! members {
-    ($shape:ident, $field:ident { $($variant:ident = $name:literal => $member:ident),* $(,)? }) => {
-        #[derive(Deserialize)]
-        #[serde(field_identifier)]
-        enum $field {
-            $(#[serde(rename = $name)] $variant,)*
-            #[serde(other)]
-            Unknown,
-        }
-
-        impl<'de> Members<'de> for $shape<'de> {
-            type Field = $field;
-            fn set<A: MapAccess<'de>>(&mut self, field: $field, map: &mut A) -> Result<(), A::Error> {
-                match field {
-                    $($field::$variant => self.$member = map.next_value()?,)*
-                    $field::Unknown => { map.next_value::<IgnoredAny>()?; }
-                }
-                Ok(())
-            }
-        }
-    };
 }
 
 members!(Record, RecordField {
@@ -281,22 +198,6 @@ members!(Usage, UsageField {
     CacheRead = "cache_read_input_tokens" => cache_read,
     Output = "output_tokens" => output,
 });
-members!(Block, BlockField {
-    Kind = "type" => kind,
-    Text = "text" => text,
-    Id = "id" => id,
-    Name = "name" => name,
-    Input = "input" => input,
-    ToolUseId = "tool_use_id" => tool_use_id,
-    IsError = "is_error" => is_error,
-});
-members!(Input, InputField {
-    Description = "description" => description,
-    Prompt = "prompt" => prompt,
-    FilePath = "file_path" => file_path,
-    Pattern = "pattern" => pattern,
-    RunInBackground = "run_in_background" => run_in_background,
-});
 members!(ToolUseResult, ToolUseResultField {
     Status = "status" => status,
     AgentId = "agentId" => agent_id,
@@ -305,112 +206,3 @@ members!(Attachment, AttachmentField {
     Kind = "type" => kind,
     Prompt = "prompt" => prompt,
 });
-
-/// An object of a known shape; `None` for any other value in its place.
-#[derive(Debug)]
-pub(super) struct Shape<T>(pub(super) Option<T>);
-
-impl<T> Default for Shape<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-struct ShapeVisitor<T>(PhantomData<T>);
-
-/// The values that are neither object nor array, each read as `$other`.
-macro_rules! scalars_are {
-    ($other:expr) => {
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok($other)
-        }
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok($other)
-        }
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok($other)
-        }
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            Ok($other)
-        }
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok($other)
-        }
-    };
-}
-
-impl<'de, T: Members<'de>> Visitor<'de> for ShapeVisitor<T> {
-    type Value = Shape<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    scalars_are!(Shape(None));
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Shape(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Shape(None))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut shape = T::default();
-        while let Some(field) = map.next_key()? {
-            shape.set(field, &mut map)?;
-        }
-        Ok(Shape(Some(shape)))
-    }
-}
-
-impl<'de, T: Members<'de>> Deserialize<'de> for Shape<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ShapeVisitor(PhantomData))
-    }
-}
-
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    scalars_are!(Content::Absent);
-
-    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Borrowed(value)))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(value.to_owned())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut blocks = Vec::new();
-        while let Some(Shape(block)) = seq.next_element::<Shape<Block<'de>>>()? {
-            // What has no id, no text and no result is of no interest, and a hostile line could hold millions.
-            let read = |kind: &str| matches!(kind, "text" | "tool_use" | "tool_result");
-            blocks.extend(
-                block.filter(|block| blocks.len() < Content::BLOCKS && block.kind.text().is_some_and(read)),
-            );
-        }
-        Ok(Content::Blocks(blocks))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Content::Absent)
-    }
-}
-
-impl<'de> Deserialize<'de> for Content<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}

@@ -4,10 +4,11 @@
 //! sub-agent ends once. Never: reads the text of a result.
 
 use super::calls::{Call, CallKind, CallResult, Status};
+use super::content::{Block, Input};
 use super::ids::{fingerprint, id};
 use super::launches::PromptKey;
 use super::mapper::Mapper;
-use super::record::{Block, Input, Message, Record, filled};
+use super::record::{Message, Record, filled};
 use super::say::{Say, cut};
 use super::user_text::{Notification, TaskReport};
 use crate::agent::event::limits;

@@ -3,7 +3,7 @@
 //! Input: the content of a user record. Output: a [`UserText`]. Invariant: only the exact wrappers that the program writes
 //! itself are told apart, by how a text starts. Never: reads meaning from what a person or a model wrote.
 
-use super::record::Content;
+use super::content::Content;
 use crate::text::fit;
 
 /// See the module.
