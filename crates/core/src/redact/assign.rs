@@ -130,6 +130,14 @@ pub(super) fn open_context(text: &str) -> Option<usize> {
     [pair, flag, name].into_iter().flatten().min()
 }
 
+/// The length of the word of a declaration that `before` ends with.
+pub(super) fn declaration_len(before: &str) -> usize {
+    ["const ", "let ", "mut ", "var ", "val "]
+        .iter()
+        .find(|word| before.ends_with(**word))
+        .map_or(0, |word| word.len())
+}
+
 fn secret_flag<'t>(found: &Captures<'t>) -> Option<&'t str> {
     let name = found.get(1)?.as_str();
     (is_secret_key(name) && !name.starts_with("--no-")).then_some(name)
@@ -177,13 +185,13 @@ fn secret_pair<'t>(text: &'t str, found: &Captures<'t>) -> Option<Key<'t>> {
     if is_place {
         return None;
     }
-    let declaration = ["const ", "let ", "mut ", "var ", "val "].iter().find(|word| before.ends_with(**word));
+    let declaration = declaration_len(before);
     let declared = separator.as_str() == ":="
-        || declaration.is_some()
+        || declaration > 0
         || ["this.", "self."].iter().any(|owner| secret.starts_with(owner));
     Some(Key {
         name: secret,
-        context: before.trim_end_matches('\\').len() - declaration.map_or(0, |word| word.len()),
+        context: before.trim_end_matches('\\').len() - declaration,
         in_quotes,
         query: before.ends_with(['?', '&']),
         declared,

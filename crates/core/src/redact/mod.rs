@@ -4,6 +4,7 @@
 //! It must never panic, and never show a part of a secret that it found.
 
 mod assign;
+mod filter;
 mod harmless;
 mod keys;
 mod rules;

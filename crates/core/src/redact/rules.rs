@@ -3,14 +3,14 @@
 //! Invariant: what a rule names depends on the text alone, never on what another rule named.
 //! It must never read the text once per match: no pattern looks further than it takes.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, packed};
-use memchr::{memchr, memmem};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memchr;
 use regex::{Captures, Regex};
 
+use super::filter::Filter;
 use super::{Span, assign, value};
 
 /// A token can begin here: not after a letter or digit, save those that end a JSON, URL or terminal escape.
@@ -25,7 +25,7 @@ struct Rule {
 enum Find {
     /// The pattern behind [`BEFORE`]; group 1 is the candidate.
     Token(&'static str, fn(&str) -> bool),
-    /// A pattern and the part of its match to hide.
+    /// A pattern with the candidate as group 1, and the part of its match to hide. No candidate holds a whole match.
     Part(&'static str, fn(&Captures<'_>) -> Option<Range<usize>>),
     /// What a pattern cannot say.
     Scan(fn(&str, &mut Vec<Span>)),
@@ -97,22 +97,13 @@ const RULES: &[Rule] = &[
     Rule { triggers: &["digest"], find: Find::Scan(digest_parameters) },
     Rule { triggers: &["-----begin"], find: Find::Scan(pem_blocks) },
     Rule { triggers: &["://"], find: Find::Part(r#"://([^\s/"\\<>`]+)@"#, url_password) },
-    Rule {
-        triggers: &["@"],
-        find: Find::Part(
-            r#"(?:^|[^[:word:].@/:\-])([A-Za-z_][[:word:].\-]*):([^\s"'`/\\<>,;(){}\[\]]+)@([A-Za-z0-9][A-Za-z0-9.\-]*)"#,
-            login_password,
-        ),
-    },
+    Rule { triggers: &["@"], find: Find::Scan(login_passwords) },
     Rule { triggers: assign::TRIGGERS, find: Find::Scan(assign::find) },
 ];
 
-/// How much text is folded to small letters at once.
-const BLOCK: usize = 256;
-
 struct Compiled {
-    /// The triggers of more than one byte, in vectors; not on every machine.
-    packed: Option<packed::Searcher>,
+    /// Knows all triggers but `@`.
+    filter: Option<Filter>,
     triggers: AhoCorasick,
     /// The rule of each trigger.
     owners: Vec<usize>,
@@ -122,8 +113,7 @@ struct Compiled {
 static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {
     let all = RULES.iter().enumerate().flat_map(|(at, rule)| rule.triggers.iter().map(move |t| (at, *t)));
     let (owners, literals): (Vec<usize>, Vec<&str>) = all.unzip();
-    let distinct: BTreeSet<&str> = literals.iter().copied().filter(|literal| literal.len() > 1).collect();
-    let packed = packed::Searcher::new(distinct);
+    let filter = Filter::new(literals.iter().copied().filter(|&literal| literal != "@"));
     let triggers = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::DFA))
@@ -137,33 +127,15 @@ static COMPILED: LazyLock<Compiled> = LazyLock::new(|| {
             Find::Scan(_) => None,
         })
         .collect();
-    Compiled { packed, triggers, owners, rules }
+    Compiled { filter, triggers, owners, rules }
 });
 
 impl Compiled {
     /// Whether a trigger can be in the text. Nearly all texts are short and hold none, so this is what they cost.
     fn may_match(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        let Some(packed) = &self.packed else { return self.triggers.is_match(bytes) };
-        if memchr(b'@', bytes).is_some() {
-            return true;
-        }
-        let mut block = [0; BLOCK];
-        let mut from = 0;
-        loop {
-            let part = &bytes[from..bytes.len().min(from + BLOCK)];
-            let folded = &mut block[..part.len()];
-            folded.copy_from_slice(part);
-            folded.make_ascii_lowercase();
-            if packed.find(folded).is_some() {
-                return true;
-            }
-            if from + part.len() == bytes.len() {
-                return false;
-            }
-            // Blocks overlap by more than any trigger is long.
-            from += BLOCK - 32;
-        }
+        self.filter.as_ref().is_none_or(|filter| filter.may_hold(bytes) || memchr(b'@', bytes).is_some())
+            && self.triggers.is_match(bytes)
     }
 }
 
@@ -192,10 +164,15 @@ pub(super) fn find(text: &str) -> Vec<Span> {
                 }));
             }
             (Find::Part(_, part), Some(regex)) => {
-                spans.extend(regex.captures_iter(text).filter_map(|found| {
+                let mut from = 0;
+                while let Some(found) = regex.captures_at(text, from) {
                     let whole = found.get_match();
-                    part(&found).map(|range| Span::new(whole.start(), range.start, range.end))
-                }));
+                    let secret = part(&found);
+                    spans.extend(secret.iter().map(|range| Span::new(whole.start(), range.start, range.end)));
+                    // What was no secret can begin the next match ("basic x-basic ...").
+                    let candidate = found.get(1).map_or(whole.end(), |group| group.start());
+                    from = if secret.is_some() { whole.end() } else { candidate };
+                }
             }
             (Find::Scan(scan), _) => scan(text, &mut spans),
             (Find::Token(..) | Find::Part(..), None) => {}
@@ -316,14 +293,26 @@ const NOT_A_LOGIN: &[&str] = &[
     "xmpp",
 ];
 
-/// The password of `user:password@host` without a scheme before it.
-fn login_password(found: &Captures<'_>) -> Option<Range<usize>> {
-    let (user, password, host) = (found.get(1)?, found.get(2)?, found.get(3)?.as_str());
-    if NOT_A_LOGIN.iter().any(|known| user.as_str().eq_ignore_ascii_case(known)) {
-        return None;
+/// The passwords of `user:password@host` without a scheme before it.
+fn login_passwords(text: &str, spans: &mut Vec<Span>) {
+    static LOGIN: LazyLock<Regex> = LazyLock::new(|| {
+        compile(
+            r#"(?:^|[^[:word:].@/:\-])([A-Za-z_][[:word:].\-]*):([^\s"'`/\\<>,;(){}\[\]]+)@([A-Za-z0-9][A-Za-z0-9.\-]*)"#,
+        )
+    });
+    spans.extend(LOGIN.captures_iter(text).filter_map(|found| {
+        let (user, password, host) = (found.get(1)?, found.get(2)?, found.get(3)?.as_str());
+        is_login(user.as_str(), password.as_str(), host)
+            .then(|| Span::new(user.start(), password.start(), password.end()))
+    }));
+}
+
+fn is_login(user: &str, password: &str, host: &str) -> bool {
+    if NOT_A_LOGIN.iter().any(|known| user.eq_ignore_ascii_case(known)) {
+        return false;
     }
     let host = host.trim_end_matches(['.', '-']);
-    let named = match host.rsplit_once('.') {
+    match host.rsplit_once('.') {
         Some((_, last)) if last.bytes().all(|b| b.is_ascii_digit()) => host.split('.').count() == 4,
         Some((_, last)) => last.len() > 1 && last.bytes().all(|b| b.is_ascii_alphabetic()),
         None => {
@@ -331,8 +320,7 @@ fn login_password(found: &Captures<'_>) -> Option<Range<usize>> {
                 && host.starts_with(|c: char| c.is_ascii_alphabetic())
                 && !["sha256", "sha384", "sha512", "npm"].contains(&host)
         }
-    };
-    named.then(|| password.range())
+    }
 }
 
 /// The parameters of a `Digest` that stands without its header's name.
@@ -347,22 +335,19 @@ fn digest_parameters(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// PEM blocks with their borders. One without its end goes on to the end of the text, unless a quote closes right
-/// after its first line: that is a program which names the border.
+/// PEM blocks with their borders; one without its end goes on to the end of the text. A first line that a quote
+/// closes is a border that a program names, unless the next string goes on with the body.
 fn pem_blocks(text: &str, spans: &mut Vec<Span>) {
     static BEGIN: LazyLock<Regex> = LazyLock::new(|| compile("-----BEGIN [A-Z0-9 ]{1,64}-----"));
     static END: LazyLock<Regex> = LazyLock::new(|| compile("-----END [A-Z0-9 ]{1,64}-----"));
+    static BODY: LazyLock<Regex> =
+        LazyLock::new(|| compile(r#"^["'`][ \t\r\n+,.]{0,24}["'`][A-Za-z0-9+/=]{8}"#));
     let mut from = 0;
-    let mut ends = memmem::find(text.as_bytes(), b"-----END").is_some();
     while let Some(begin) = BEGIN.find_at(text, from) {
-        let end = if ends { END.find_at(text, begin.end()) } else { None };
-        ends = end.is_some();
-        from = match end {
-            Some(end) => end.end(),
-            None if text[begin.end()..].starts_with(['"', '\'', '`']) => begin.end(),
-            None => text.len(),
-        };
-        if from > begin.end() {
+        let rest = &text[begin.end()..];
+        from = begin.end();
+        if !rest.starts_with(['"', '\'', '`']) || BODY.is_match(rest) {
+            from = END.find_at(text, from).map_or(text.len(), |end| end.end());
             spans.push(Span::new(begin.start(), begin.start(), from));
         }
     }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{REDACTED, Redactor, Span, settle, tail};
+use super::{REDACTED, Redactor, Span, assign, settle, tail};
 
 /// How much text may wait for its continuation.
 const HOLD: usize = 4096;
@@ -88,6 +88,7 @@ impl StreamRedactor {
         let mut cut = open;
         loop {
             let run = tail::run_start(&self.held, cut);
+            let run = run - assign::declaration_len(&self.held[..run]);
             let whole = spans
                 .iter()
                 .find(|span| span.context < run && run < span.end)
