@@ -1,6 +1,8 @@
 //! Builders and checks that several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod projection;
+
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;
 
