@@ -17,7 +17,8 @@ const TYPES: [(&str, &str); 6] = [
 
 /// Checks the member at `pointer` of the event with `changes`; `None` is a member that is not there.
 #[track_caller]
-fn accepts(changes: &[(&str, &str)], pointer: &str, expected: Option<Value>) {
+fn accepts(changes: &[(&str, &str)], pointer: &str, expected: impl Into<Option<Value>>) {
+    let expected = expected.into();
     let written =
         normalized(&event_text(changes)).unwrap_or_else(|refusal| panic!("{changes:?}: {refusal:?}"));
     assert_eq!(written.pointer(pointer), expected.as_ref(), "{changes:?}");
@@ -57,7 +58,7 @@ fn only_an_object_is_an_event() {
 #[test]
 fn schema_version_is_the_number_one() {
     for text in ["1", "1.0", "1e0", "10e-1", "0.1e1"] {
-        accepts(&[("schemaVersion", text)], "/schemaVersion", Some(json!(1)));
+        accepts(&[("schemaVersion", text)], "/schemaVersion", json!(1));
     }
     for text in ["", "0", "2", "-1", "1.5", "1e1", "1e999", r#""1""#] {
         refuses(&[("schemaVersion", text)], "invalid_schema_version", "$.schemaVersion");
@@ -84,7 +85,7 @@ fn identities_are_trimmed_bounded_and_never_cut() {
             (&quoted(&"x".repeat(512)), &"x".repeat(512)),
             (&quoted(&"😀".repeat(128)), &"😀".repeat(128)),
         ] {
-            accepts(&[(member, text)], &pointer, Some(json!(expected)));
+            accepts(&[(member, text)], &pointer, json!(expected));
         }
         for text in [
             "",
@@ -184,8 +185,8 @@ fn every_kind_with_every_state() {
             let text = quoted(state);
             let changes = [("kind", kind_text.as_str()), ("state", text.as_str())];
             if allowed.contains(&state) {
-                accepts(&changes, "/state", Some(json!(state)));
-                accepts(&changes, "/kind", Some(json!(kind)));
+                accepts(&changes, "/state", json!(state));
+                accepts(&changes, "/kind", json!(kind));
             } else {
                 refuses(&changes, "invalid_state", "$.state");
             }
@@ -209,7 +210,7 @@ fn every_kind_with_every_state() {
 fn the_source_note_is_for_notes() {
     let child = ("childId", r#""@source""#);
     for kind in [r#""reconciliation""#, r#""diagnostic""#] {
-        accepts(&[child, ("kind", kind)], "/childId", Some(json!("@source")));
+        accepts(&[child, ("kind", kind)], "/childId", json!("@source"));
     }
     for kind in [r#""heartbeat""#, r#""activity""#] {
         refuses(&[child, ("kind", kind)], "invalid_kind", "$.kind");
@@ -224,9 +225,9 @@ fn waiting_reason_belongs_to_waiting() {
     let waiting = [("kind", r#""state_changed""#), ("state", r#""waiting""#)];
     for reason in ["prompt", "permission", "question", "blocked", "child", "other"] {
         let text = quoted(reason);
-        accepts(&with(&text), "/waitingReason", Some(json!(reason)));
+        accepts(&with(&text), "/waitingReason", json!(reason));
     }
-    accepts(&waiting, "/waitingReason", Some(json!("other")));
+    accepts(&waiting, "/waitingReason", json!("other"));
     refuses_types_but(&[], "waitingReason", &waiting, "invalid_waiting_reason");
     refuses(&with(r#""idle""#), "invalid_waiting_reason", "$.waitingReason");
     let running = [("kind", r#""state_changed""#), ("state", r#""running""#)];
@@ -249,7 +250,7 @@ fn times_are_rfc_3339_utc() {
         ("2024-02-29T23:59:59Z", "2024-02-29T23:59:59Z"),
         ("2000-02-29T00:00:00Z", "2000-02-29T00:00:00Z"),
     ] {
-        accepts(&[("observedAt", &quoted(text))], "/observedAt", Some(json!(expected)));
+        accepts(&[("observedAt", &quoted(text))], "/observedAt", json!(expected));
     }
     for text in [
         "",
@@ -288,7 +289,7 @@ fn sequence_is_a_safe_integer() {
         // Beyond the doubles' smallest, so 0, as JSON.parse reads it.
         ("1e-400", 0),
     ] {
-        accepts(&[("sequence", text)], "/sequence", Some(json!(expected)));
+        accepts(&[("sequence", text)], "/sequence", json!(expected));
     }
     accepts(&[], "/sequence", None);
     for text in
@@ -315,7 +316,7 @@ fn activity_is_cut_on_a_character_boundary() {
         (r#""\ue000\ud800""#.to_owned(), "\u{e000}\u{fffd}"),
         (format!("\"{cut}\\ud800y\""), &format!("{cut}\u{fffd}")),
     ] {
-        accepts(&[("activity", &text)], "/activity", Some(json!(expected)));
+        accepts(&[("activity", &text)], "/activity", json!(expected));
     }
     accepts(&[], "/activity", None);
     refuses_types_but(&["string"], "activity", &[], "invalid_activity");
