@@ -416,7 +416,7 @@ impl Projector {
             Some(next) => record.judge_edge(next, event.sequence)?,
             None => false,
         };
-        let was_stale = record.freshness.stale.is_some();
+        let before = record.freshness;
         record.seen.insert(arrival.name, arrival.content);
         record.gap_detected |= gap;
         record.take(arrival);
@@ -428,9 +428,9 @@ impl Projector {
         let status = if note.is_some() { Status::Provisional } else { Status::Applied };
         let mut applied = Applied::new(status, note, Some(key));
         applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
-        if was_stale && record.freshness.stale.is_none() {
-            let due = record.freshness.newest.at.plus_millis(config.stale_after_ms);
-            self.deadlines.push(Reverse((due, key)));
+        let Freshness { newest, stale, .. } = record.freshness;
+        if stale.is_none() && (before.stale.is_some() || newest.at < before.newest.at) {
+            self.deadlines.push(Reverse((newest.at.plus_millis(config.stale_after_ms), key)));
         }
         Ok(applied)
     }
@@ -537,11 +537,13 @@ impl Record {
         if self.started_at.estimated && !estimated {
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
         }
+        // The first real time takes the place of an estimated one, so that it may go back, once.
         let newest = &mut self.freshness.newest;
-        if arrival.at > newest.at || (newest.estimated && !estimated) {
+        let is_first_real = newest.estimated && !estimated;
+        if is_first_real || (arrival.at > newest.at && estimated == newest.estimated) {
             *newest = Estimate { at: arrival.at, estimated };
         }
-        if self.freshness.stale.is_some_and(|stale| arrival.at > stale.threshold) {
+        if self.freshness.stale.is_some_and(|stale| self.freshness.newest.at > stale.threshold) {
             let stale = self.freshness.stale.take();
             let same_reason =
                 |open: &mut Reconciliation| stale.is_some_and(|stale| stale.reason == open.reason);
@@ -591,7 +593,11 @@ impl Record {
     }
 
     fn open_reconciliation(&mut self, reason: Note, deadline: Moment) {
-        self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
+        let open = self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
+        // Fresh evidence answers what silence asked, and nothing else.
+        if open.reason == Note::Silence {
+            open.reason = reason;
+        }
     }
 
     fn note(&mut self, event: &Event<'_>) {
