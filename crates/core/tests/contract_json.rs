@@ -134,8 +134,8 @@ fn lone_surrogates_are_replaced_where_they_are_allowed() {
 fn a_lone_surrogate_is_replaced_whatever_else_the_text_holds() {
     // Every private-use character of the basic plane is there, as itself or as an escape.
     let raw: String = ('\u{e000}'..='\u{f8ff}').collect();
-    let escaped: String = (0xe000..=0xf8ff).map(|unit| format!("\\u{unit:04x}")).collect();
-    for all in [&raw, &escaped] {
+    let escaped: Vec<String> = (0xe000..=0xf8ff).map(|unit| format!("\\u{unit:04x}")).collect();
+    for all in [raw, escaped.concat()] {
         let text = event_text(&[("activity", r#""x\ud800""#), ("unknown", &format!("\"{all}\""))]);
         assert_eq!(normalized(&text).unwrap()["activity"], json!("x\u{fffd}"));
         let text = event_text(&[("childId", r#""x\ud800""#), ("unknown", &format!("\"{all}\""))]);
