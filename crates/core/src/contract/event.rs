@@ -443,22 +443,28 @@ fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Re
     if let Some(stand_in) = repair.stand_in {
         details.replace_character(stand_in, '\u{fffd}');
     }
-    if json::length_exceeds(&details, DETAILS_BYTES) {
+    // A replacement may be longer than the secret; what is written must be accepted again.
+    if json::length_exceeds(&details, DETAILS_BYTES)
+        || redact_json(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
+    {
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }
-    redact_json(&mut details);
     Ok(Some(details))
 }
 
-/// Redacts every text in `json`: whole where its member's name names a secret, else by the text rules.
-pub fn redact_json(json: &mut Json) {
+/// Redacts every text in `json`: whole where its member's name names a secret, else by the text rules. Answers whether there was any.
+pub fn redact_json(json: &mut Json) -> bool {
+    let mut found = false;
     json.for_each_text(&mut |key, text| {
         if key.is_some_and(is_secret_key) {
             REDACTED.clone_into(text);
+            found = true;
         } else if let Cow::Owned(redacted) = redact_text(text) {
             *text = redacted;
+            found = true;
         }
     });
+    found
 }
 
 fn capabilities(raw: &Nested<RawCapabilities<'_>>) -> Result<Capabilities, Refusal> {

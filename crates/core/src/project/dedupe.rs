@@ -47,6 +47,13 @@ pub enum Name {
 }
 
 impl Seen {
+    /// Nothing seen yet, with a hole that nothing can fill.
+    #[must_use]
+    pub fn with_lost_events() -> Self {
+        let sequences = Sequences { gave_up_below: Some(0), ..Sequences::default() };
+        Self { sequences, ids: Ids::default() }
+    }
+
     /// What `name` with this content is.
     #[must_use]
     pub fn identify(&self, name: Name, content: u128) -> Identity {
