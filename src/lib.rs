@@ -4,14 +4,14 @@
 //! with code `GenericFailure`, never as an abort of the host. `cargo xtask tidy` refuses an export without it.
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
-mod contract;
+pub mod contract;
 mod convert;
 mod error;
-mod parser;
-mod pipeline;
-mod projector;
-mod redact;
-mod status;
+pub mod parser;
+pub mod pipeline;
+pub mod projector;
+pub mod redact;
+pub mod status;
 
 use napi_derive::napi;
 
