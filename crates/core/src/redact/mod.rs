@@ -66,13 +66,18 @@ const READINGS: usize = 4;
 
 /// Replaces what `find` names until it names nothing new.
 fn redact(text: &str, find: impl Fn(&str) -> Vec<Span>) -> Cow<'_, str> {
+    let mut spans = find(text);
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut out = Cow::Borrowed(text);
     for _ in 0..READINGS {
-        let spans = settle(&out, find(&out));
+        spans = settle(&out, spans);
         if spans.is_empty() {
             break;
         }
         out = Cow::Owned(splice(&out, &spans));
+        spans = find(&out);
     }
     out
 }
