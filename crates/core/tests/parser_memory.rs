@@ -21,7 +21,7 @@ fn peak(run: impl FnOnce()) -> usize {
 fn d4_sixteen_mib_line() {
     const LENGTH: usize = 16 * 1024 * 1024;
     let event = format!("\n{}\n", event_text(&[("activity", r#""task complete""#)]));
-    for chunk in [&[b'x'; 65_536][..], &[0; 65_536], &[b'\r'; 4096], &[b'"'; 7]] {
+    for chunk in [&[b'x'; 16_384][..], &[0; 16_384], &[b'\r'; 4096], &[b'"'; 7]] {
         let mut parser = JsonlParser::default();
         let mut seen = Vec::with_capacity(1);
         let peak = peak(|| {

@@ -201,7 +201,7 @@ fn the_last_sixteen_retired_epochs_are_remembered() {
     // p0 to p16 were retired, p17 is the present one.
     let mut result = |epoch: &str| {
         let applied = story.projector.apply(&event(&format!("e={epoch} heartbeat")), None).unwrap();
-        applied.note.map(|note| note.as_str())
+        applied.note.map(agent_lifecycle_core::project::Note::as_str)
     };
     for number in 1..17 {
         assert_eq!(result(&format!("p{number}")), Some("epoch_retired"));
