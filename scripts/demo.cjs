@@ -69,7 +69,9 @@ async function play() {
   const screen = new Screen();
   const [{ time: first }] = lines;
   const last = lines.at(-1).time;
-  console.log(`A recorded session, ${Math.round((last - first) / 1000)} s long, at ${SPEED} times its speed:\n`);
+  console.log(
+    `A recorded session, ${Math.round((last - first) / 1000)} s long, at ${SPEED} times its speed:\n`,
+  );
   for (let now = first; lines.length > 0; now += FRAME_MS * SPEED) {
     const due = lines.findIndex((line) => line.time > now);
     for (const { journal, line } of lines.splice(0, due === -1 ? lines.length : due)) {
