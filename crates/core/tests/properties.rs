@@ -53,7 +53,7 @@ fn no_input_revives_the_ended_and_states_move_along_edges() {
         Ok(())
     });
     occurred.require(&statuses(), 50);
-    occurred.require(&NOTES, 10);
+    occurred.require(&NOTES, 5);
     occurred.require(&[Code::IllegalTransition.as_str(), Code::AlreadyCreated.as_str()], 50);
 }
 
@@ -90,7 +90,7 @@ fn what_is_delivered_twice_counts_once() {
     let seen_once =
         ["applied", "provisional", "deduplicated", "out_of_order", "conflict", "terminal_immutable"];
     occurred.require(&seen_once, 50);
-    occurred.require(&NOTES[..13], 10);
+    occurred.require(&NOTES[..13], 5);
 }
 
 /// Of a stream in one epoch: everything that was not refused and was about a known child.
@@ -146,7 +146,7 @@ fn replaying_what_was_accepted_gives_the_same_projection() {
         prop_assert_eq!(knowledge(accepted), knowledge_of(&projector));
         Ok(())
     });
-    occurred.require(&NOTES[..13], 10);
+    occurred.require(&NOTES[..13], 5);
     occurred.require(&["illegal_transition", "already_created", "deduplicated"], 50);
 }
 
