@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub(crate) mod projection;
+pub(crate) mod streams;
 
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;
