@@ -7,9 +7,12 @@
 //! Nothing here reads a file, a clock, the environment or a random source, and nothing knows Node.
 
 pub mod agent;
+pub mod bridge;
 pub mod contract;
 pub mod decode;
+pub mod display;
 pub mod json;
+pub mod pipeline;
 pub mod project;
 pub mod providers;
 pub mod redact;

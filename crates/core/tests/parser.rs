@@ -107,7 +107,9 @@ fn excerpts_are_short() {
             parser.push(format!("{line}{end}").as_bytes(), &mut |_, _| unreachable!("no event"));
             parser.end();
             let [fault] = parser.diagnostics().kept() else { panic!("one diagnostic") };
-            assert_eq!(fault.raw, expected);
+            // Where the line is cut off, its last run of characters may be the beginning of a secret.
+            let is_cut = end.is_empty() || line.len() > 262_144;
+            assert_eq!(fault.raw, if is_cut { "" } else { &expected });
             assert!(units(&fault.raw) <= 512);
             assert!(!fault.message.is_empty());
         }

@@ -21,12 +21,14 @@ fn peak(run: impl FnOnce()) -> usize {
 fn d4_sixteen_mib_line() {
     const LENGTH: usize = 16 * 1024 * 1024;
     let event = format!("\n{}\n", event_text(&[("activity", r#""task complete""#)]));
-    for chunk in [&[b'x'; 16_384][..], &[0; 16_384], &[b'\r'; 4096], &[b'"'; 7]] {
+    // The rules of redaction are compiled once for the process.
+    let _ = agent_lifecycle_core::redact::redact_excerpt(b"password=open sesame", 512, true);
+    for chunk in [vec![b'x'; 65_536], vec![0; 65_536], vec![b'\r'; 4096], vec![b'"'; 7]] {
         let mut parser = JsonlParser::default();
         let mut seen = Vec::with_capacity(1);
         let peak = peak(|| {
             for _ in 0..LENGTH / chunk.len() {
-                parser.push(chunk, &mut |_, _| unreachable!("no line ends"));
+                parser.push(&chunk, &mut |_, _| unreachable!("no line ends"));
             }
             // NUL bytes at the end would be padding, which is no content; behind them is some.
             parser.push(&[b'x'; 9], &mut |_, _| unreachable!("no line ends"));

@@ -3,6 +3,8 @@
 //! Input: faults with their place. Output: a bounded list and the number of those beyond it.
 //! Invariant: an excerpt is redacted and short. Never: keeps the bytes of a fault.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use crate::contract::limits::{DIAGNOSTICS, RAW_UNITS};
@@ -68,7 +70,7 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, Default)]
 pub struct DiagnosticLog {
     kept: Vec<Diagnostic>,
-    total: u64,
+    counts: BTreeMap<&'static str, u64>,
 }
 
 impl DiagnosticLog {
@@ -81,7 +83,7 @@ impl DiagnosticLog {
         bytes: &[u8],
         cut: bool,
     ) {
-        self.total += 1;
+        *self.counts.entry(code.as_str()).or_default() += 1;
         if self.kept.len() < DIAGNOSTICS {
             let (offset, length) = place;
             let raw = redact_excerpt(bytes, RAW_UNITS, cut);
@@ -98,6 +100,12 @@ impl DiagnosticLog {
     /// How many faults there were.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.total
+        self.counts.values().sum()
+    }
+
+    /// How many faults there were of each code.
+    #[must_use]
+    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
     }
 }

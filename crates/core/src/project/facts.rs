@@ -25,8 +25,6 @@ pub struct Facts {
     pub session_id: Option<String>,
     /// The version of the agent program.
     pub agent_version: Option<String>,
-    /// Where its transcript is.
-    pub transcript: Option<String>,
     /// The title.
     pub title: Option<String>,
     /// The model's id.
@@ -176,11 +174,13 @@ impl Facts {
         set(&mut self.provider, "provider");
         set(&mut self.session_id, "sessionId");
         set(&mut self.agent_version, "agentVersion");
-        set(&mut self.transcript, "transcript");
         set(&mut self.place.cwd, "cwd");
         set(&mut self.place.branch, "branch");
-        if let Some(usage) = facts.get("usage") {
-            self.usage.get_or_insert_default().add(usage);
+        if let Some(Json::Array(messages)) = facts.get("usage") {
+            let usage = self.usage.get_or_insert_default();
+            for message in messages {
+                usage.add(message);
+            }
         }
     }
 

@@ -1,1 +1,347 @@
-//! Rows.
+//! Rows: the one shape that every display, command and client gets.
+//!
+//! Input: a projection, and what is known beside it. Output: one row per child, newest attempts only, in tree order.
+//! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::facts::{Facts, Place, Tools, Turn, Turns, Usage, Wait};
+use super::record::Record;
+use crate::contract::{Capability, Moment, State, WaitingReason};
+
+/// What is known of a child beside its record.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// The path of its journal.
+    pub transcript: Option<String>,
+    /// Faults in its journal by their code.
+    pub diagnostics: BTreeMap<&'static str, u64>,
+    /// Whether more than 20 % of its journal's records were of unknown types.
+    pub degraded: bool,
+}
+
+/// [`Beside`] by source and child id.
+pub type BesideAll = HashMap<(String, String), Beside>;
+
+/// One row. Members that are not known are `null`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Unique among all rows, and stable.
+    pub key: String,
+    /// The child.
+    pub child_id: String,
+    /// Who speaks of it.
+    pub source: String,
+    /// The provider.
+    pub provider: Option<String>,
+    /// The version of the agent program.
+    pub agent_version: Option<String>,
+    /// The provider's id of the session.
+    pub session_id: Option<String>,
+    /// The row that it belongs under.
+    pub parent_key: Option<String>,
+    /// The row of its root.
+    pub root_key: String,
+    /// Which life this is.
+    pub attempt: u64,
+    /// The literal state.
+    pub state: State,
+    /// Since when.
+    pub state_since: Moment,
+    /// What it waits for.
+    pub waiting_reason: Option<WaitingReason>,
+    /// Open waits.
+    pub waits: Vec<Wait>,
+    /// The newest turn.
+    pub turn: Option<Turn>,
+    /// All turns.
+    pub turns: Turns,
+    /// The newest activity text.
+    pub activity: Option<String>,
+    /// Tools.
+    pub tools: Tools,
+    /// Direct children that have not ended.
+    pub live_children: usize,
+    /// The title.
+    pub title: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Where it works.
+    pub place: Place,
+    /// When the first event about it was observed.
+    pub started_at: Moment,
+    /// How fresh the evidence is.
+    pub freshness: RowFreshness,
+    /// Its process.
+    pub evidence: Evidence,
+    /// How it ended.
+    pub outcome: RowOutcome,
+    /// Tokens used.
+    pub usage: Option<Usage>,
+    /// How full its context is.
+    pub context: Option<ContextUse>,
+    /// The path of its journal.
+    pub transcript: Option<String>,
+    /// Where its result is.
+    pub result: Option<String>,
+    /// What its source can tell.
+    pub capabilities: RowCapabilities,
+    /// Whether events are missing.
+    pub gap_detected: bool,
+    /// An unannounced epoch that spoke of it.
+    pub epoch_conflict: Option<String>,
+    /// How many events came after its end.
+    pub late_evidence: u64,
+    /// Faults in its journal by their code.
+    pub diagnostics: BTreeMap<&'static str, u64>,
+    /// Whether its journal has so much that is unknown that the row may be wrong.
+    pub degraded: bool,
+    /// What wants a person's attention.
+    pub attention: Option<Attention>,
+    /// What the host attached.
+    pub host: Option<()>,
+}
+
+/// See [`Row::freshness`].
+#[derive(Clone, Debug, Serialize)]
+pub struct RowFreshness {
+    /// The newest evidence.
+    pub at: Moment,
+    /// Whether that is too old.
+    pub stale: bool,
+    /// Why it is stale.
+    pub reason: Option<&'static str>,
+    /// What came of asking: `unavailable` where there is nobody to ask.
+    pub reconcile: Option<&'static str>,
+}
+
+/// See [`Row::evidence`].
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// The process.
+    pub pid: Option<u32>,
+    /// Whether it lives: `unknown` where nothing tells.
+    pub process_alive: &'static str,
+}
+
+/// See [`Row::outcome`].
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RowOutcome {
+    /// The terminal state, once there is one.
+    pub terminal: Option<State>,
+    /// The exit code of its process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended its process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Whether the cause of the end is known.
+    pub cause: Capability,
+}
+
+/// See [`Row::context`].
+#[derive(Clone, Debug, Serialize)]
+pub struct ContextUse {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit.
+    pub window: Option<u64>,
+}
+
+/// What a row's source can tell.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RowCapabilities {
+    /// The contract's capabilities.
+    #[serde(flatten)]
+    pub of_source: crate::contract::Capabilities,
+    /// Whether a wait for a permission would be seen.
+    pub permission_waits: Capability,
+}
+
+/// What wants a person's attention.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attention {
+    /// Stable as long as it is the same wait.
+    pub id: String,
+    /// What it waits for.
+    pub kind: WaitingReason,
+    /// Since when.
+    pub since: Moment,
+}
+
+/// A row in one of five words: `working`, `waiting`, `blocked`, `idle`, `done`. A stale row keeps its word.
+#[must_use]
+pub fn host_status(row: &Row) -> &'static str {
+    match (row.state, row.waiting_reason) {
+        (State::Created | State::Starting | State::Running, _)
+        | (State::Waiting, Some(WaitingReason::Child)) => "working",
+        (State::Waiting, Some(WaitingReason::Blocked)) => "blocked",
+        (State::Waiting, Some(WaitingReason::Prompt)) => "idle",
+        (State::Waiting, _) => "waiting",
+        (State::Completed | State::Failed | State::Cancelled | State::Lost, _) => "done",
+    }
+}
+
+/// The key of a child's row: the source, with `#` and the child's id unless that is the source's own session.
+#[must_use]
+pub fn row_key(source: &str, child_id: &str) -> String {
+    let escaped = source.replace('%', "%25").replace('#', "%23");
+    match source.split_once('/') {
+        Some((_, session)) if session == child_id => escaped,
+        _ => format!("{escaped}#{child_id}"),
+    }
+}
+
+/// The rows of all records in tree order: roots as they started, children below their parents as they started.
+#[must_use]
+pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -> Vec<Row> {
+    let records: Vec<&Record> = newest_attempts(records);
+    let known: HashSet<(&str, &str)> = records.iter().map(|record| id(record)).collect();
+    let parents: Vec<Option<(&str, &str)>> = records.iter().map(|record| parent(record, &known)).collect();
+    let mut children: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let mut roots = Vec::new();
+    for (at, parent) in parents.iter().enumerate() {
+        match parent {
+            Some(parent) => children.entry(*parent).or_default().push(at),
+            None => roots.push(at),
+        }
+    }
+    let mut order = Vec::new();
+    let mut placed = vec![false; records.len()];
+    let by_start = |list: &mut Vec<usize>| {
+        list.sort_by(|&left, &right| {
+            let place = |at: usize| (records[at].started_at.at, id(records[at]));
+            place(left).cmp(&place(right))
+        });
+    };
+    by_start(&mut roots);
+    // Whatever is left after the roots stands in a circle of parents; its first member is shown as a root.
+    let rest: Vec<usize> = (0..records.len()).collect();
+    for start in roots.into_iter().chain(rest) {
+        let mut stack = vec![start];
+        while let Some(at) = stack.pop() {
+            if std::mem::replace(&mut placed[at], true) {
+                continue;
+            }
+            order.push(at);
+            let mut below = children.get(&id(records[at])).cloned().unwrap_or_default();
+            by_start(&mut below);
+            stack.extend(below.into_iter().rev());
+        }
+    }
+    let live = |at: usize| {
+        let below = children.get(&id(records[at])).map_or(&[][..], Vec::as_slice);
+        below.iter().filter(|&&child| !records[child].state.is_terminal()).count()
+    };
+    order.into_iter().map(|at| row(records[at], parents[at], live(at), beside)).collect()
+}
+
+fn id(record: &Record) -> (&str, &str) {
+    (&record.source, &record.child_id)
+}
+
+/// Of several lives of one thing, `<id>` and `<id>#<attempt>`, only the newest.
+fn newest_attempts<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<&'a Record> {
+    let records: Vec<&Record> = records.collect();
+    let mut newest: HashMap<(&str, &str), u64> = HashMap::new();
+    for record in &records {
+        let attempt = newest.entry((&record.source, base_id(record))).or_default();
+        *attempt = (*attempt).max(record.lineage.attempt);
+    }
+    let is_newest =
+        |record: &&Record| newest.get(&(&*record.source, base_id(record))) == Some(&record.lineage.attempt);
+    records.into_iter().filter(is_newest).collect()
+}
+
+/// The id that all lives of a thing share.
+fn base_id(record: &Record) -> &str {
+    match record.child_id.rsplit_once('#') {
+        Some((base, attempt)) if attempt == record.lineage.attempt.to_string() => base,
+        _ => &record.child_id,
+    }
+}
+
+/// The record that a record belongs under: its parent, else its root, where that is shown.
+fn parent<'a>(record: &'a Record, known: &HashSet<(&str, &str)>) -> Option<(&'a str, &'a str)> {
+    let lineage = &record.lineage;
+    let named = lineage.parent_child_id.as_deref().into_iter().chain([lineage.root_child_id.as_ref()]);
+    named
+        .map(|id| (&*record.source, id))
+        .find(|parent| known.contains(parent) && parent.1 != &*record.child_id)
+}
+
+fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, beside: &BesideAll) -> Row {
+    let key = row_key(&record.source, &record.child_id);
+    let nothing = Facts::default();
+    let facts = record.facts.as_deref().unwrap_or(&nothing);
+    let beside = beside.get(&(record.source.to_string(), record.child_id.to_string()));
+    let Beside { transcript, diagnostics, degraded } = beside.cloned().unwrap_or_default();
+    let waiting_reason = match record.waiting_reason {
+        Some(WaitingReason::Prompt) if live_children > 0 => Some(WaitingReason::Child),
+        reason => reason,
+    };
+    let stale = record.freshness.stale;
+    let exit = facts.exit.clone().unwrap_or_default();
+    Row {
+        child_id: record.child_id.to_string(),
+        source: record.source.to_string(),
+        provider: facts.provider.clone(),
+        agent_version: facts.agent_version.clone(),
+        session_id: facts.session_id.clone(),
+        parent_key: parent.map(|(source, id)| row_key(source, id)),
+        root_key: row_key(&record.source, &record.lineage.root_child_id),
+        attempt: record.lineage.attempt,
+        state: record.state,
+        state_since: record.state_since,
+        waiting_reason,
+        waits: facts.waits.clone(),
+        turn: facts.turn.clone(),
+        turns: facts.turns.clone(),
+        activity: record.activity.as_deref().map(str::to_owned),
+        tools: facts.tools.clone(),
+        live_children,
+        title: facts.title.clone(),
+        model: facts.model.clone(),
+        place: facts.place.clone(),
+        started_at: record.started_at.at,
+        freshness: RowFreshness {
+            at: record.freshness.newest.at,
+            stale: stale.is_some(),
+            reason: stale.map(|stale| stale.reason.as_str()),
+            reconcile: stale.map(|_| "unavailable"),
+        },
+        evidence: Evidence { pid: None, process_alive: "unknown" },
+        outcome: RowOutcome {
+            terminal: record.state.is_terminal().then_some(record.state),
+            exit_code: exit.code,
+            signal: exit.signal,
+            cause: record.capabilities.terminal_cause,
+        },
+        usage: facts.usage.clone(),
+        context: None,
+        transcript,
+        result: None,
+        capabilities: RowCapabilities {
+            of_source: record.capabilities,
+            permission_waits: Capability::Unknown,
+        },
+        gap_detected: record.gap_detected,
+        epoch_conflict: record.epoch_conflict.as_deref().map(str::to_owned),
+        late_evidence: record.late_evidence.as_ref().map_or(0, |late| late.count),
+        diagnostics,
+        degraded,
+        attention: waiting_reason.filter(|&reason| reason != WaitingReason::Child).map(|kind| Attention {
+            id: format!("{key}@{}", record.state_since.to_text()),
+            kind,
+            since: record.state_since,
+        }),
+        host: None,
+        key,
+    }
+}

@@ -1,0 +1,5 @@
+//! Sets the linker flags that a Node addon needs.
+
+fn main() {
+    napi_build::setup();
+}

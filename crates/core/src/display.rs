@@ -1,0 +1,234 @@
+//! Rows as text for people.
+//!
+//! Input: rows and the time. Output: a tree of lines, aligned by display width, every text made inert.
+//! Invariant: the literal state is always shown. Never: shows a control character, a guess or a percentage.
+
+use std::collections::HashMap;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::contract::{Moment, State};
+use crate::project::rows::Row;
+
+/// What is said where no source of evidence exists.
+pub const NO_EVIDENCE: &str = "Background work visibility unavailable; state unknown.";
+/// What is said where a source of evidence exists and holds no session.
+pub const NO_SESSION: &str = "No agent session found.";
+
+const TITLE_COLUMNS: usize = 48;
+const STATE_COLUMNS: usize = 18;
+
+/// How a tree is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The present time.
+    pub now: Moment,
+    /// Whether states are coloured with terminal escapes.
+    pub color: bool,
+    /// Columns of the terminal; lines are cut there.
+    pub width: Option<usize>,
+}
+
+/// The rows as a tree, one line each.
+#[must_use]
+pub fn tree(rows: &[Row], look: Look) -> String {
+    let prefixes = prefixes(rows);
+    let cells: Vec<[String; 5]> =
+        rows.iter().zip(prefixes).map(|(row, prefix)| cells(row, &prefix, look.now)).collect();
+    let width_of = |column: usize| cells.iter().map(|line| line[column].width()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width_of);
+    let mut text = String::new();
+    for (line, row) in cells.iter().zip(rows) {
+        let mut drawn = String::new();
+        for (cell, width) in line.iter().zip(widths).filter(|(_, width)| *width > 0) {
+            drawn.push_str(cell);
+            drawn.push_str(&" ".repeat(width - cell.width() + 2));
+        }
+        let drawn = drawn.trim_end();
+        let drawn = look.width.map_or(drawn.to_owned(), |width| cut(drawn, width));
+        text.push_str(&paint(&drawn, row, look.color));
+        text.push('\n');
+    }
+    text
+}
+
+/// One line that counts what the tree shows.
+#[must_use]
+pub fn summary(rows: &[Row]) -> String {
+    let roots = rows.iter().filter(|row| row.parent_key.is_none()).count();
+    let below = rows.len() - roots;
+    let live = rows.iter().filter(|row| !row.state.is_terminal()).count();
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let mut parts = vec![plural(roots, "session"), plural(below, "sub-agent"), format!("{live} not ended")];
+    let stale = rows.iter().filter(|row| row.freshness.stale).count();
+    if stale > 0 {
+        parts.push(format!("{stale} stale"));
+    }
+    parts.join(", ")
+}
+
+/// `text` on one line without anything that moves a cursor, hides or reorders text.
+#[must_use]
+pub fn inert(text: &str) -> String {
+    let visible = |c: char| match c {
+        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
+        _ if c.is_control() => None,
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{61c}' => None,
+        _ => Some(c),
+    };
+    text.chars().filter_map(visible).collect()
+}
+
+/// The beginning of `text` that fits `columns`, with `…` where something was cut off.
+#[must_use]
+pub fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut width = 0;
+    for c in text.chars() {
+        width += c.width().unwrap_or(0);
+        if width + 1 > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.push('…');
+    kept
+}
+
+/// A span of time in its two largest fitting words: `4 s`, `3 min`, `5 h`, `12 d`.
+#[must_use]
+pub fn span(millis: i64) -> String {
+    let seconds = millis.max(0) / 1000;
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7199 => format!("{} min", seconds / 60),
+        7200..=172_799 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+fn cells(row: &Row, prefix: &str, now: Moment) -> [String; 5] {
+    let title = row.title.as_deref().map_or_else(|| row.child_id.clone(), str::to_owned);
+    let agent = [row.provider.as_deref(), row.agent_version.as_deref()];
+    let agent = if row.parent_key.is_none() {
+        agent.into_iter().flatten().map(inert).collect::<Vec<_>>().join(" ")
+    } else {
+        String::new()
+    };
+    let state = format!("{prefix}{}", state(row));
+    let padding = " ".repeat(STATE_COLUMNS.saturating_sub(state.width()));
+    [
+        state + &padding,
+        cut(&inert(&title), TITLE_COLUMNS),
+        cut(&doing(row, now), TITLE_COLUMNS),
+        freshness(row, now),
+        agent,
+    ]
+}
+
+fn state(row: &Row) -> String {
+    match row.waiting_reason {
+        Some(reason) => format!("{} {}", row.state.as_str(), reason.as_str()),
+        None => row.state.as_str().to_owned(),
+    }
+}
+
+/// What it does, or how its last turn ended.
+fn doing(row: &Row, now: Moment) -> String {
+    let mut parts = Vec::new();
+    if row.live_children > 0 {
+        parts.push(format!("{} live", row.live_children));
+    }
+    if let Some(tool) = row.tools.open.first() {
+        let more = match row.tools.open.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        parts.push(format!("{} {}{more}", inert(&tool.name), span(now.millis_since(tool.since))));
+    } else if row.provider.is_none()
+        && let Some(activity) = &row.activity
+    {
+        parts.push(inert(activity));
+    }
+    if let Some(outcome) = row.turn.as_ref().and_then(|turn| turn.outcome)
+        && !row.state.is_terminal()
+    {
+        parts.push(format!("last turn {}", outcome.as_str()));
+    }
+    parts.join(", ")
+}
+
+fn freshness(row: &Row, now: Moment) -> String {
+    let mut parts = Vec::new();
+    if row.state.is_terminal() {
+        parts.push(span(row.state_since.millis_since(row.started_at)));
+    } else if row.freshness.stale {
+        let how = if row.freshness.reconcile == Some("unavailable") { ", no way to ask" } else { "" };
+        parts.push(format!("stale {}{how}", span(now.millis_since(row.freshness.at))));
+    } else {
+        parts.push(format!("{} ago", span(now.millis_since(row.freshness.at))));
+    }
+    if row.gap_detected {
+        parts.push("events missing".to_owned());
+    }
+    if row.epoch_conflict.is_some() {
+        parts.push("epoch conflict".to_owned());
+    }
+    if row.late_evidence > 0 {
+        parts.push(format!("{} late", row.late_evidence));
+    }
+    if row.degraded {
+        parts.push("degraded: unknown records".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// The branches before each row, which stands below its parent.
+fn prefixes(rows: &[Row]) -> Vec<String> {
+    let mut last_below: HashMap<Option<&str>, usize> = HashMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        last_below.insert(row.parent_key.as_deref(), at);
+    }
+    // For each row: the branch it is drawn with, and the trunk that its children continue.
+    let mut trunks: HashMap<&str, String> = HashMap::new();
+    let mut prefixes = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let above = row.parent_key.as_deref().and_then(|parent| trunks.get(parent));
+        let (prefix, trunk) = match above {
+            None => (String::new(), String::new()),
+            Some(above) if last_below.get(&row.parent_key.as_deref()) == Some(&at) => {
+                (format!("{above}└─ "), format!("{above}   "))
+            }
+            Some(above) => (format!("{above}├─ "), format!("{above}│  ")),
+        };
+        trunks.insert(&row.key, trunk);
+        prefixes.push(prefix);
+    }
+    prefixes
+}
+
+fn paint(line: &str, row: &Row, color: bool) -> String {
+    let code = match row.state {
+        State::Created | State::Starting => "36",
+        State::Running => "32",
+        State::Waiting => "33",
+        State::Completed => "2",
+        State::Failed | State::Lost => "31",
+        State::Cancelled => "35",
+    };
+    let word = row.state.as_str();
+    match line.find(word) {
+        Some(at) if color => {
+            let (before, after) = (&line[..at], &line[at + word.len()..]);
+            format!("{before}\u{1b}[{code}m{word}\u{1b}[0m{after}")
+        }
+        _ => line.to_owned(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Tool calls between their start and their result, in whatever order the two come.
+//!
+//! Input: the ids of calls and results. Output: the pair, once. Invariant: a call starts once and finishes once.
+//! Never: holds more than [`OPEN`] open calls or [`EARLY`] results without a call; the oldest is given up.
+
+use super::bounded::{Bounded, Recent};
+
+/// Open calls that are remembered.
+const OPEN: usize = 1024;
+/// Results before their call that are remembered.
+const EARLY: usize = 1024;
+/// Calls whose id is known to have been used, at least.
+const SEEN: usize = 8192;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Calls {
+    open: Bounded<Call>,
+    early: Bounded<CallResult>,
+    seen: Recent,
+}
+
+/// A call that waits for its result.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) kind: CallKind,
+}
+
+/// What a call is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallKind {
+    /// A tool.
+    Tool,
+    /// A tool that may turn out to have launched a sub-agent.
+    Workflow,
+    /// A question to the user.
+    Question,
+    /// The launch of a sub-agent.
+    Launch {
+        /// The call asked for one that runs beside its parent.
+        in_background: bool,
+    },
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) struct CallResult {
+    pub(super) is_error: bool,
+    pub(super) status: Status,
+    pub(super) agent_id: Option<String>,
+}
+
+/// `toolUseResult.status`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// None given.
+    Absent,
+    /// `completed`
+    Completed,
+    /// `async_launched`
+    AsyncLaunched,
+    /// Any other.
+    Other,
+}
+
+impl Calls {
+    pub(super) fn new() -> Self {
+        Self { open: Bounded::new(OPEN), early: Bounded::new(EARLY), seen: Recent::new(SEEN) }
+    }
+
+    /// Whether the call `key` starts now, for the first time.
+    pub(super) fn starts(&mut self, key: u64) -> bool {
+        self.seen.remember(key)
+    }
+
+    /// The result that came before the call; otherwise the call stays open.
+    pub(super) fn open(&mut self, key: u64, call: Call) -> Option<(Call, CallResult)> {
+        if let Some(result) = self.early.remove(key) {
+            return Some((call, result));
+        }
+        self.open.insert(key, call);
+        None
+    }
+
+    /// The call that `result` ends; a result before its call is kept, one after the end is dropped.
+    pub(super) fn close(&mut self, key: u64, result: CallResult) -> Option<(Call, CallResult)> {
+        if let Some(call) = self.open.remove(key) {
+            return Some((call, result));
+        }
+        if !self.seen.contains(key) {
+            self.early.insert(key, result);
+        }
+        None
+    }
+
+    /// Takes the tool or question that was opened last.
+    pub(super) fn take_last(&mut self) -> Option<Call> {
+        let key = self.open.keys().next_back()?;
+        let is_launch = |call: &mut Call| matches!(call.kind, CallKind::Launch { .. });
+        if self.open.get_mut(key).is_some_and(is_launch) {
+            return None;
+        }
+        self.open.remove(key)
+    }
+}

@@ -1,0 +1,115 @@
+//! Sub-agents that one agent launched, and which journal is whose.
+//!
+//! Input: launches, results, task reports, journals without a launch. Output: bindings and ends. Invariant: a launch has at
+//! most one journal, a journal at most one launch, and a launch ends once. Never: holds more than [`LAUNCHES`].
+
+use super::bounded::Bounded;
+use super::ids::{fingerprint, fingerprint_all, id};
+use crate::contract::Moment;
+
+/// Launches that are remembered; a further one takes the place of the oldest.
+const LAUNCHES: usize = 4096;
+
+/// A prompt within the context of one `promptId`, without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PromptKey {
+    prompt_id: u64,
+    text: u64,
+}
+
+impl PromptKey {
+    /// The key of the prompt whose text is the concatenation of `texts`.
+    pub(super) fn new<'a>(prompt_id: u64, texts: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { prompt_id, text: fingerprint_all(texts) }
+    }
+}
+
+/// The journal of a sub-agent that nothing else binds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Orphan {
+    /// The sub-agent's own id.
+    pub agent_id: String,
+    /// The time of its first record.
+    pub first_time: Option<Moment>,
+    /// Its first prompt.
+    pub prompt: PromptKey,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Launches(Bounded<Launch>);
+
+#[derive(Debug)]
+struct Launch {
+    id: String,
+    prompt: Option<PromptKey>,
+    agent_id: Option<String>,
+    is_done: bool,
+}
+
+impl Launches {
+    pub(super) fn new() -> Self {
+        Self(Bounded::new(LAUNCHES))
+    }
+
+    pub(super) fn start(&mut self, launch: &str, prompt: Option<PromptKey>) {
+        let entry = Launch { id: launch.to_owned(), prompt, agent_id: None, is_done: false };
+        self.0.insert(fingerprint(launch), entry);
+    }
+
+    /// Ends `launch`; `false` where it is unknown or has ended.
+    pub(super) fn finish(&mut self, launch: &str) -> bool {
+        let launch = self.0.get_mut(fingerprint(launch));
+        launch.is_some_and(|launch| !std::mem::replace(&mut launch.is_done, true))
+    }
+
+    /// The launch with one of these native ids, the first that is known.
+    pub(super) fn find(&self, tool_use_id: Option<&str>, agent_id: Option<&str>) -> Option<String> {
+        let by_id = tool_use_id.and_then(id).filter(|launch| self.0.contains(fingerprint(launch)));
+        by_id.or_else(|| self.of(&id(agent_id?)?).map(str::to_owned))
+    }
+
+    /// The launch whose journal is that of `agent_id`.
+    pub(super) fn of(&self, agent_id: &str) -> Option<&str> {
+        let launch = self.0.values().find(|launch| launch.agent_id.as_deref() == Some(agent_id))?;
+        Some(&launch.id)
+    }
+
+    /// Binds a journal on evidence; a binding of either side to another is undone. `false` where this is no news or the launch
+    /// is unknown.
+    pub(super) fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
+        let key = fingerprint(launch);
+        let former = self.of(agent_id).map(fingerprint);
+        if !self.0.contains(key) || former == Some(key) {
+            return false;
+        }
+        if let Some(former) = former.and_then(|former| self.0.get_mut(former)) {
+            former.agent_id = None;
+        }
+        if let Some(launch) = self.0.get_mut(key) {
+            launch.agent_id = Some(agent_id.to_owned());
+        }
+        true
+    }
+
+    /// Binds journals by equal prompts. Where several launches have the same prompt, journals in the order of their first
+    /// records (then of their ids; without a time last) get the launches in the order of their calls.
+    pub(super) fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
+        let mut orphans: Vec<&Orphan> = orphans.iter().collect();
+        orphans.sort_by_key(|orphan| (orphan.first_time.is_none(), orphan.first_time, &orphan.agent_id));
+        let mut bound = Vec::new();
+        for orphan in orphans {
+            let free = |launch: &&Launch| launch.agent_id.is_none() && launch.prompt == Some(orphan.prompt);
+            let launch = match self.of(&orphan.agent_id) {
+                Some(launch) => Some(launch.to_owned()),
+                None => self.0.values().find(free).map(|launch| launch.id.clone()),
+            };
+            let Some(launch) = launch else { continue };
+            if let Some(entry) = self.0.get_mut(fingerprint(&launch)) {
+                entry.agent_id = Some(orphan.agent_id.clone());
+            }
+            bound.push((orphan.agent_id.clone(), launch));
+        }
+        bound
+    }
+}

@@ -1,0 +1,358 @@
+//! The records of one journal and session, in order, as agent events.
+//!
+//! Input: records. Output: [`Mapped`] items. Invariant: the same records give the same items; a record whose uuid was seen gives
+//! none. Never: reads a text that a person or a model wrote as anything but a text.
+
+use super::bounded::Recent;
+use super::calls::Calls;
+use super::facts::Known;
+use super::ids::{fingerprint, id};
+use super::launches::{Launches, Orphan, PromptKey};
+use super::record::{Record, filled};
+use super::say::{Say, cut};
+use super::turns::{Place, Turns};
+use super::user_text::{Notification, UserText, prompt};
+use crate::agent::event::limits;
+use crate::agent::{AgentEvent, Outcome};
+use crate::contract::Moment;
+use crate::providers::{Mapped, Said};
+
+/// Records whose uuid is remembered, at least; a resumed session repeats its own records, so the latest matter.
+const UUIDS: usize = 65_536;
+
+/// Whose records a journal holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The session's own.
+    Root,
+    /// Those of a sub-agent.
+    Child {
+        /// Its own id.
+        agent_id: String,
+    },
+}
+
+/// See the module. One mapper per journal and session.
+#[derive(Debug)]
+pub struct Mapper {
+    pub(super) role: Role,
+    pub(super) records: u64,
+    pub(super) unknown_records: u64,
+    uuids: Recent,
+    pub(super) turns: Turns,
+    pub(super) calls: Calls,
+    pub(super) launches: Launches,
+    pub(super) known: Known,
+    /// The command that the next meta line may carry out.
+    command: Option<Command>,
+    /// The `promptId` of the user line before.
+    user_prompt_id: Option<String>,
+    /// The last `promptId` that any record had.
+    pub(super) context_prompt: Option<u64>,
+    /// Whether a user line asked for an answer that no turn has taken up.
+    is_asked: bool,
+    first_prompt: Option<FirstPrompt>,
+}
+
+#[derive(Debug)]
+struct Command {
+    prompt: String,
+    prompt_id: Option<String>,
+}
+
+#[derive(Debug)]
+struct FirstPrompt {
+    key: Option<PromptKey>,
+    time: Option<Moment>,
+}
+
+impl Mapper {
+    /// A mapper that has read nothing.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        Self {
+            role,
+            records: 0,
+            unknown_records: 0,
+            uuids: Recent::new(UUIDS),
+            turns: Turns::new(),
+            calls: Calls::new(),
+            launches: Launches::new(),
+            known: Known::default(),
+            command: None,
+            user_prompt_id: None,
+            context_prompt: None,
+            is_asked: false,
+            first_prompt: None,
+        }
+    }
+
+    /// Whose records it reads.
+    #[must_use]
+    pub fn role(&self) -> &Role {
+        &self.role
+    }
+
+    /// Records read, repeated ones included.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Those of a type that this provider does not know.
+    #[must_use]
+    pub fn unknown_records(&self) -> u64 {
+        self.unknown_records
+    }
+
+    /// Binds the journal of `agent_id` to `launch` on outside evidence (its `meta.json`). `false` where the launch is not known
+    /// (yet) or the binding is no news.
+    pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
+        match (id(launch), id(agent_id)) {
+            (Some(launch), Some(agent_id)) => self.launches.bind(&launch, &agent_id),
+            _ => false,
+        }
+    }
+
+    /// The launch that the journal of `agent_id` is bound to.
+    #[must_use]
+    pub fn launch_of(&self, agent_id: &str) -> Option<&str> {
+        self.launches.of(&id(agent_id)?)
+    }
+
+    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most; among launches with
+    /// the same prompt, the journal whose first record is earliest (then by agent id) gets the earliest call.
+    pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
+        self.launches.claim(orphans)
+    }
+
+    /// What a launcher's [`claim`](Self::claim) needs to know of this sub-agent's journal.
+    #[must_use]
+    pub fn orphan(&self) -> Option<Orphan> {
+        let Role::Child { agent_id } = &self.role else { return None };
+        let first = self.first_prompt.as_ref()?;
+        Some(Orphan { agent_id: id(agent_id)?, first_time: first.time, prompt: first.key? })
+    }
+
+    /// Reads the next record, whose line begins at `offset`.
+    pub fn record(&mut self, record: &Record<'_>, offset: u64, out: &mut Vec<Mapped>) {
+        self.records += 1;
+        self.unknown_records += u64::from(!record.is_known());
+        let uuid = filled(&record.uuid).map(fingerprint);
+        if uuid.is_some_and(|uuid| !self.uuids.remember(uuid)) {
+            return;
+        }
+        let mut say = Say::new(record, offset, out);
+        if self.role == Role::Root {
+            if self.records == 1 {
+                say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
+            }
+            // Older versions keep the lines of sub-agents among the session's own.
+            if record.is_sidechain() {
+                return;
+            }
+        }
+        say.turn = self.turns.open_id().map(str::to_owned);
+        self.known.program(record, &mut say);
+        match record.record_type() {
+            Some("user") => self.user(record, offset, &mut say),
+            Some("assistant") => self.assistant(record, offset, &mut say),
+            Some("system") => self.system(record, &mut say),
+            Some("attachment") => self.attachment(record, &mut say),
+            Some("queue-operation") if record.operation.text() == Some("enqueue") => {
+                if let Some(notification) = record.content.text().and_then(Notification::of) {
+                    self.task_reports(notification, &mut say);
+                }
+            }
+            Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
+            _ => {}
+        }
+        if let Some(uuid) = uuid {
+            self.turns.read(uuid);
+        }
+    }
+
+    fn user(&mut self, record: &Record<'_>, offset: u64, say: &mut Say<'_>) {
+        let prompt_id = filled(&record.prompt_id);
+        if let Some(prompt_id) = prompt_id {
+            self.context_prompt = Some(fingerprint(prompt_id));
+        }
+        self.user_prompt_id = prompt_id.and_then(id);
+        let Some(message) = &record.message.0 else { return };
+        if message.content.blocks().iter().any(|block| block.kind.text() == Some("tool_result")) {
+            self.tool_results(record, message, say);
+            if let Some(UserText::Interruption { of_tool_use }) =
+                UserText::interruption_beside_results(&message.content)
+            {
+                self.interrupt(of_tool_use, say);
+            }
+        } else {
+            let text = UserText::of(&message.content);
+            self.note_first_prompt(&text, say);
+            let is_hidden =
+                record.is_compact_summary.is_true() || record.is_visible_in_transcript_only.is_true();
+            if !is_hidden {
+                self.user_text(record, &text, offset, say);
+            }
+        }
+        if self.turns.open_id().is_some() {
+            say.activity_unless_event();
+        }
+    }
+
+    fn note_first_prompt(&mut self, text: &UserText<'_>, say: &Say<'_>) {
+        if self.first_prompt.is_none()
+            && let UserText::Plain(texts) = text
+        {
+            let key = self.context_prompt.map(|id| PromptKey::new(id, texts.iter().copied()));
+            let time = say.time().map(crate::contract::Timestamp::moment);
+            self.first_prompt = Some(FirstPrompt { key, time });
+        }
+    }
+
+    fn user_text(&mut self, record: &Record<'_>, text: &UserText<'_>, offset: u64, say: &mut Say<'_>) {
+        let is_meta = record.is_meta.is_true();
+        match text {
+            UserText::Interruption { of_tool_use } => self.interrupt(*of_tool_use, say),
+            UserText::Notification(notification) => {
+                self.task_reports(*notification, say);
+                if self.turns.open_id().is_none() {
+                    self.start_turn(record, None, None, offset, say);
+                }
+            }
+            UserText::Command { prompt } => {
+                let prompt_id = self.user_prompt_id.clone();
+                self.command = Some(Command { prompt: prompt.clone(), prompt_id });
+            }
+            UserText::Local => {}
+            UserText::Plain(_) if is_meta && text.is_stop_hook_feedback() => {
+                if let Some(turn_id) = self.turns.resume() {
+                    say.turn = Some(turn_id.clone());
+                    say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text: None });
+                }
+            }
+            UserText::Plain(_) | UserText::None if is_meta => match self.command.take() {
+                Some(command) => {
+                    let prompt_text = cut(&command.prompt, limits::TEXT);
+                    self.start_turn(record, command.prompt_id, prompt_text, offset, say);
+                }
+                None => self.is_asked = true,
+            },
+            UserText::Plain(texts) => self.start_turn(record, None, prompt(texts), offset, say),
+            UserText::None => self.is_asked = true,
+        }
+    }
+
+    /// Starts the turn of a user line; `prompt_id` is that of a line before, for a line that has none.
+    fn start_turn(
+        &mut self,
+        record: &Record<'_>,
+        prompt_id: Option<String>,
+        prompt_text: Option<String>,
+        offset: u64,
+        say: &mut Say<'_>,
+    ) {
+        let prompt_id = self.user_prompt_id.clone().or(prompt_id);
+        let turn_id = self.turns.id_for(prompt_id.as_deref(), &own_id("user", &record.uuid, offset));
+        self.open_turn(turn_id, prompt_text, say);
+    }
+
+    fn open_turn(&mut self, turn_id: String, prompt_text: Option<String>, say: &mut Say<'_>) {
+        self.turns.start(turn_id.clone());
+        self.command = None;
+        self.is_asked = false;
+        say.turn = Some(turn_id.clone());
+        say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text });
+    }
+
+    fn interrupt(&mut self, of_tool_use: bool, say: &mut Say<'_>) {
+        self.is_asked = false;
+        self.command = None;
+        if self.turns.open_id().is_none() {
+            return;
+        }
+        if of_tool_use {
+            self.refuse_last_call(say);
+        }
+        let summary = of_tool_use.then(|| "tool-use-refused".to_owned());
+        self.end_turn(Outcome::Cancelled, summary, say);
+    }
+
+    fn end_turn(&mut self, outcome: Outcome, summary: Option<String>, say: &mut Say<'_>) {
+        self.turns.end();
+        say.event(AgentEvent::Done { outcome, agent_id: None, summary });
+    }
+
+    fn assistant(&mut self, record: &Record<'_>, offset: u64, say: &mut Say<'_>) {
+        let Some(message) = &record.message.0 else { return };
+        let message_id = filled(&message.id);
+        let is_synthetic = message.model.text() == Some("<synthetic>");
+        let is_api_error = record.is_api_error_message.is_true();
+        self.command = None;
+        let place = self.turns.place(message_id.map(fingerprint));
+        match place {
+            Place::Open => {}
+            Place::Past => say.turn = self.turns.past_id().map(str::to_owned),
+            // What the program itself says without being asked (after an interruption, on resuming) is no turn.
+            Place::New if is_synthetic && !(is_api_error && self.is_asked) => return,
+            Place::New => {
+                let fallback = message_id.map_or_else(
+                    || own_id("assistant", &record.uuid, offset),
+                    |message_id| format!("assistant:{message_id}"),
+                );
+                let turn_id = self.turns.id_for(self.user_prompt_id.as_deref(), &fallback);
+                self.open_turn(turn_id, None, say);
+                self.turns.started_by(message_id.map(fingerprint));
+            }
+        }
+        if !is_synthetic {
+            self.known.model(message, say);
+        }
+        for block in message.content.blocks() {
+            if block.kind.text() == Some("tool_use") {
+                self.tool_use(block, say);
+            }
+        }
+        let ends = place != Place::Past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
+        if !ends {
+            say.activity_unless_event();
+        }
+        if !is_synthetic {
+            self.known.usage(message, say);
+        }
+        if ends && is_api_error {
+            self.end_turn(Outcome::Error, Some("api-error".to_owned()), say);
+        } else if ends {
+            self.end_turn(Outcome::Success, None, say);
+        }
+    }
+
+    fn system(&mut self, record: &Record<'_>, say: &mut Say<'_>) {
+        match record.subtype.text() {
+            Some("turn_duration") => {
+                let parent = filled(&record.parent_uuid).map(fingerprint);
+                if self.turns.open_id().is_some() && !self.turns.is_of_past(parent) {
+                    self.end_turn(Outcome::Success, None, say);
+                }
+            }
+            Some("api_error") => say.said(Said::Activity),
+            _ => {}
+        }
+    }
+
+    fn attachment(&mut self, record: &Record<'_>, say: &mut Say<'_>) {
+        let Some(attachment) = &record.attachment.0 else { return };
+        if attachment.kind.text() != Some("queued_command") {
+            return;
+        }
+        if let UserText::Notification(notification) = UserText::of(&attachment.prompt) {
+            self.task_reports(notification, say);
+        }
+        say.activity_unless_event();
+    }
+}
+
+/// The id of a turn that has no `promptId` of its own.
+fn own_id(whose: &str, uuid: &crate::json::Scalar<'_>, offset: u64) -> String {
+    filled(uuid).map_or_else(|| format!("{whose}:@{offset}"), |uuid| format!("{whose}:{uuid}"))
+}

@@ -1,0 +1,62 @@
+//! Is this a Claude Code transcript, and whose?
+//!
+//! Input: the first bytes of a file. Output: [`Recognized`], or nothing. Invariant: the content decides.
+//! Never: looks at a name; takes a workflow's `journal.jsonl`, a `.meta.json` or foreign JSON Lines for a transcript.
+
+use super::ids::id;
+use super::mapper::Role;
+use super::record::{Record, filled, read};
+
+/// A transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recognized {
+    /// The first session that the file names.
+    pub session_id: String,
+    /// Whose records they are.
+    pub role: Role,
+}
+
+/// Recognises a transcript by its first lines. A last line without its end counts if it is complete.
+#[must_use]
+pub fn recognize(head: &[u8]) -> Option<Recognized> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut untold = None;
+    for line in head.split(|byte| *byte == b'\n') {
+        let padding = line.iter().rev().take_while(|byte| matches!(byte, 0 | b'\r')).count();
+        let evidence = read(&line[..line.len() - padding], Evidence::of).ok().flatten();
+        match evidence {
+            Some(Evidence { recognized, is_told: true }) => return Some(recognized),
+            Some(Evidence { recognized, .. }) => untold = untold.or(Some(recognized)),
+            None => {}
+        }
+    }
+    // Records without an envelope name a session, and only a session's own journal holds them.
+    untold
+}
+
+struct Evidence {
+    recognized: Recognized,
+    /// The record has an envelope, so it tells whether a sub-agent wrote it.
+    is_told: bool,
+}
+
+impl Evidence {
+    fn of(record: &Record<'_>) -> Option<Self> {
+        let session_id = id(record.session_id()?)?;
+        let is_told = match record.record_type()? {
+            "user" | "assistant" => record.message.0.is_some() && filled(&record.uuid).is_some(),
+            "system" | "attachment" | "progress" => filled(&record.uuid).is_some(),
+            _ => false,
+        };
+        let has_envelope_type =
+            matches!(record.record_type()?, "user" | "assistant" | "system" | "attachment" | "progress");
+        if !record.is_known() || (has_envelope_type && !is_told) {
+            return None;
+        }
+        let role = match record.agent_id().and_then(id) {
+            Some(agent_id) if record.is_sidechain() => Role::Child { agent_id },
+            _ => Role::Root,
+        };
+        Some(Self { recognized: Recognized { session_id, role }, is_told })
+    }
+}

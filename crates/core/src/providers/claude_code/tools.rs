@@ -1,0 +1,184 @@
+//! Tool calls, questions and launches of sub-agents, and what becomes of them.
+//!
+//! Input: blocks of calls and results, task reports. Output: their events. Invariant: a call starts and ends once, a
+//! sub-agent ends once. Never: reads the text of a result.
+
+use super::calls::{Call, CallKind, CallResult, Status};
+use super::content::{Block, Input};
+use super::ids::{fingerprint, id};
+use super::launches::PromptKey;
+use super::mapper::Mapper;
+use super::record::{Message, Record, filled};
+use super::say::{Say, cut};
+use super::user_text::{Notification, TaskReport};
+use crate::agent::event::limits;
+use crate::agent::{AgentEvent, Outcome, WaitState};
+use crate::providers::Said;
+
+impl Mapper {
+    pub(super) fn tool_use(&mut self, block: &Block<'_>, say: &mut Say<'_>) {
+        let (Some(call_id), Some(name)) = (filled(&block.id).and_then(id), filled(&block.name)) else {
+            return;
+        };
+        let key = fingerprint(&call_id);
+        if !self.calls.starts(key) {
+            return;
+        }
+        let nothing = Input::default();
+        let input = block.input.0.as_ref().unwrap_or(&nothing);
+        let kind = match name {
+            "Agent" | "Task" => CallKind::Launch { in_background: input.run_in_background.is_true() },
+            "ExitPlanMode" | "AskUserQuestion" => CallKind::Question,
+            "Workflow" => CallKind::Workflow,
+            _ => CallKind::Tool,
+        };
+        match kind {
+            CallKind::Launch { .. } => self.launch(&call_id, input, say),
+            CallKind::Question => say.event(AgentEvent::WaitStarted {
+                wait_id: call_id.clone(),
+                state: WaitState::Waiting,
+                agent_id: None,
+                reason: Some("question".to_owned()),
+            }),
+            CallKind::Tool | CallKind::Workflow => {
+                // Where a tool is pointed at tells what it does; commands and queries may hold anything and are left out.
+                let told = [&input.description, &input.file_path, &input.pattern];
+                let description = told.into_iter().find_map(filled);
+                say.event(AgentEvent::ToolStarted {
+                    tool_id: call_id.clone(),
+                    name: cut(name, limits::TOOL_NAME).unwrap_or_default(),
+                    agent_id: None,
+                    description: description.and_then(|text| cut(text, limits::REASON)),
+                });
+            }
+        }
+        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind }) {
+            self.finish(call, result, say);
+        }
+    }
+
+    fn launch(&mut self, launch: &str, input: &Input<'_>, say: &mut Say<'_>) {
+        let prompt = filled(&input.prompt);
+        let key = self.context_prompt.zip(prompt).map(|(id, text)| PromptKey::new(id, [text]));
+        self.launches.start(launch, key);
+        say.event(AgentEvent::SubagentStarted {
+            subagent_id: launch.to_owned(),
+            parent_agent_id: None,
+            title: filled(&input.description).and_then(|text| cut(text, limits::TITLE)),
+            prompt_text: prompt.and_then(|text| cut(text, limits::TEXT)),
+            model: None,
+        });
+    }
+
+    pub(super) fn tool_results(&mut self, record: &Record<'_>, message: &Message<'_>, say: &mut Say<'_>) {
+        let is_result = |block: &&Block<'_>| block.kind.text() == Some("tool_result");
+        let results: Vec<&Block<'_>> = message.content.blocks().iter().filter(is_result).collect();
+        // `toolUseResult` speaks of the record's only result; among several it could be anyone's.
+        let details = record.tool_use_result.0.as_ref().filter(|_| results.len() == 1);
+        for block in results {
+            let Some(call_id) = filled(&block.tool_use_id).and_then(id) else { continue };
+            let status = match details.and_then(|details| details.status.text()) {
+                None => Status::Absent,
+                Some("completed") => Status::Completed,
+                Some("async_launched") => Status::AsyncLaunched,
+                Some(_) => Status::Other,
+            };
+            let result = CallResult {
+                is_error: block.is_error.is_true(),
+                status,
+                agent_id: details.and_then(|details| filled(&details.agent_id)).and_then(id),
+            };
+            if let Some((call, result)) = self.calls.close(fingerprint(&call_id), result) {
+                self.finish(call, result, say);
+            }
+        }
+    }
+
+    fn finish(&mut self, call: Call, result: CallResult, say: &mut Say<'_>) {
+        let Call { id: call_id, kind } = call;
+        let CallResult { is_error, status, agent_id } = result;
+        let outcome = if is_error { Outcome::Error } else { Outcome::Success };
+        match kind {
+            CallKind::Question => say.event(AgentEvent::WaitFinished { wait_id: call_id, agent_id: None }),
+            CallKind::Tool => tool_finished(call_id, outcome, say),
+            CallKind::Workflow => {
+                tool_finished(call_id.clone(), outcome, say);
+                if !is_error && status == Status::AsyncLaunched {
+                    self.launch(&call_id, &Input::default(), say);
+                    self.launched(call_id, agent_id, say);
+                }
+            }
+            CallKind::Launch { in_background } => {
+                let goes_on = match status {
+                    Status::Completed => false,
+                    Status::AsyncLaunched | Status::Other => true,
+                    // The journals of sub-agents have no `toolUseResult`.
+                    Status::Absent => in_background,
+                };
+                if goes_on && !is_error {
+                    self.launched(call_id, agent_id, say);
+                } else {
+                    self.bound(&call_id, agent_id, say);
+                    self.subagent_done(call_id, outcome, None, say);
+                }
+            }
+        }
+    }
+
+    fn launched(&mut self, launch: String, agent_id: Option<String>, say: &mut Say<'_>) {
+        self.bound(&launch, agent_id, say);
+        say.said(Said::Confirmed { launch });
+    }
+
+    fn bound(&mut self, launch: &str, agent_id: Option<String>, say: &mut Say<'_>) {
+        if let Some(agent_id) = agent_id
+            && self.launches.bind(launch, &agent_id)
+        {
+            say.said(Said::Binding { launch: launch.to_owned(), agent_id });
+        }
+    }
+
+    fn subagent_done(
+        &mut self,
+        launch: String,
+        outcome: Outcome,
+        summary: Option<String>,
+        say: &mut Say<'_>,
+    ) {
+        if self.launches.finish(&launch) {
+            say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
+        }
+    }
+
+    /// The call that an interruption refused, where its result has not been written before.
+    pub(super) fn refuse_last_call(&mut self, say: &mut Say<'_>) {
+        match self.calls.take_last() {
+            Some(Call { id, kind: CallKind::Question }) => {
+                say.event(AgentEvent::WaitFinished { wait_id: id, agent_id: None });
+            }
+            Some(Call { id, .. }) => tool_finished(id, Outcome::Cancelled, say),
+            None => {}
+        }
+    }
+
+    pub(super) fn task_reports(&mut self, notification: Notification<'_>, say: &mut Say<'_>) {
+        for TaskReport { task_id, tool_use_id, status, summary } in notification.reports() {
+            let outcome = match status {
+                // A report without a status tells of no end.
+                None => continue,
+                Some("completed") => Outcome::Success,
+                Some("killed" | "cancelled" | "canceled") => Outcome::Cancelled,
+                Some(_) => Outcome::Error,
+            };
+            // Other background tasks are no sub-agents: their reports end none.
+            if let Some(launch) = self.launches.find(tool_use_id, task_id) {
+                let summary = summary.and_then(|text| cut(text, limits::TEXT));
+                self.subagent_done(launch, outcome, summary, say);
+            }
+        }
+    }
+}
+
+fn tool_finished(tool_id: String, outcome: Outcome, say: &mut Say<'_>) {
+    say.event(AgentEvent::ToolFinished { tool_id, agent_id: None, outcome: Some(outcome) });
+}

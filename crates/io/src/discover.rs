@@ -1,0 +1,166 @@
+//! Finds journals: in named files and folders, or in the places where agents keep theirs.
+//!
+//! Input: paths. Output: files with what their first bytes show them to be, and stores that cannot be read.
+//! Invariant: content decides, never a name; the order does not depend on the file system. Never: follows a link in a folder.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use agent_lifecycle_core::contract::Event;
+use agent_lifecycle_core::providers::claude_code::{Recognized, recognize};
+
+/// Bytes that are read to recognise a file; a first line that is longer is not recognised.
+const HEAD_BYTES: u64 = 1024 * 1024;
+/// Folders below a named one that are looked into.
+const DEPTH: usize = 12;
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A Claude Code transcript.
+    ClaudeCode(Recognized),
+    /// A stream of schema-v1 events.
+    SchemaV1,
+    /// Neither, or empty.
+    Unknown,
+}
+
+/// A file that may hold a journal.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Where it is.
+    pub path: PathBuf,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files that may hold a journal, by path.
+    pub files: Vec<Candidate>,
+    /// Places that exist and are read.
+    pub places: Vec<PathBuf>,
+    /// Stores of agents that this package cannot read.
+    pub unsupported: Vec<PathBuf>,
+    /// Folders and files that could not be read, with the reason.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
+/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` below each folder.
+/// A path that does not exist is an error.
+pub fn named(paths: &[PathBuf]) -> io::Result<Found> {
+    let mut found = Found::default();
+    for path in paths {
+        let metadata = fs::metadata(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        if metadata.is_dir() {
+            walk(path, DEPTH, &mut found);
+        } else {
+            add_file(path, &mut found);
+            for beside in beside(path) {
+                walk(&beside, DEPTH, &mut found);
+            }
+        }
+    }
+    found.tidy();
+    Ok(found)
+}
+
+/// The files in the places where agents of this machine's user keep their journals.
+#[must_use]
+pub fn default_places(home: Option<&Path>) -> Found {
+    let mut found = Found::default();
+    let configured = |variable: &str, folder: &str| {
+        let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        named.or_else(|| home.map(|home| home.join(folder)))
+    };
+    if let Some(projects) = configured("CLAUDE_CONFIG_DIR", ".claude").map(|claude| claude.join("projects"))
+        && projects.is_dir()
+    {
+        walk(&projects, DEPTH, &mut found);
+        found.places.push(projects);
+    }
+    let codex = configured("CODEX_HOME", ".codex").map(|codex| codex.join("sessions"));
+    found.unsupported.extend(codex.filter(|sessions| sessions.is_dir()));
+    found.tidy();
+    found
+}
+
+/// What the file at `path` is, by its first bytes.
+pub fn format(path: &Path) -> io::Result<Format> {
+    let mut head = Vec::new();
+    // Most files show what they are in their first lines.
+    for bytes in [16 * 1024, HEAD_BYTES] {
+        File::open(path)?.take(bytes).read_to_end(&mut head)?;
+        let format = format_of(&head);
+        if format != Format::Unknown || (head.len() as u64) < bytes {
+            return Ok(format);
+        }
+        head.clear();
+    }
+    Ok(Format::Unknown)
+}
+
+/// What a file is that begins with `head`.
+#[must_use]
+pub fn format_of(head: &[u8]) -> Format {
+    if let Some(recognized) = recognize(head) {
+        return Format::ClaudeCode(recognized);
+    }
+    let lines =
+        head.split(|byte| *byte == b'\n').map(|line| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
+    let is_event = |line: &[u8]| Event::from_json(line.trim_ascii_end()).is_ok();
+    if lines.take(64).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
+}
+
+/// The launch that the `.meta.json` beside a sub-agent's journal names.
+#[must_use]
+pub fn launch_beside(journal: &Path) -> Option<String> {
+    let mut text = Vec::new();
+    File::open(journal.with_extension("meta.json")).ok()?.take(64 * 1024).read_to_end(&mut text).ok()?;
+    let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let id = meta.get("toolUseId")?.as_str()?;
+    (!id.is_empty() && id.len() <= 256).then(|| id.to_owned())
+}
+
+/// Where the journals of the sub-agents of a session's file may be.
+fn beside(path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let own = path.file_stem().map(|stem| folder.join(stem).join("subagents"));
+    own.into_iter().chain([folder.join("subagents")]).filter(|folder| folder.is_dir()).collect()
+}
+
+fn walk(folder: &Path, depth: usize, found: &mut Found) {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return found.unreadable.push((folder.to_owned(), error.to_string())),
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => walk(&path, depth - 1, found),
+            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") => {
+                add_file(&path, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn add_file(path: &Path, found: &mut Found) {
+    match fs::metadata(path).and_then(|metadata| metadata.modified()) {
+        Ok(modified) => found.files.push(Candidate { path: path.to_owned(), modified }),
+        Err(error) => found.unreadable.push((path.to_owned(), error.to_string())),
+    }
+}
+
+impl Found {
+    /// In the order of their paths, each once.
+    fn tidy(&mut self) {
+        self.files.sort_by(|left, right| left.path.cmp(&right.path));
+        self.files.dedup_by(|left, right| left.path == right.path);
+    }
+}

@@ -1,0 +1,7 @@
+//! The effects of agent-lifecycle: what touches files and clocks.
+//!
+//! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
+
+pub mod discover;
+pub mod status;
+pub mod validate;

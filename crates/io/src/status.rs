@@ -1,0 +1,331 @@
+//! The state of the agents behind files and folders, read once, session by session.
+//!
+//! Input: places and a time. Output: rows, and what could not be read. Invariant: one session is in memory at a time, but for
+//! its rows. Never: concludes that a child is lost.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::decode::JsonlParser;
+use agent_lifecycle_core::pipeline::{JournalReport, Pipeline};
+use agent_lifecycle_core::project::rows::{Beside, BesideAll, Row, host_status, rows};
+use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::providers::claude_code::Recognized;
+use serde::Serialize;
+
+use crate::discover::{self, Candidate, Format, Found};
+
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+/// Records of unknown type, of a hundred, above which a row is degraded.
+const DEGRADED_PERCENT: u64 = 20;
+
+/// What is to be read, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Files and folders; none means the default places.
+    pub paths: Vec<PathBuf>,
+    /// The home folder that the default places are in.
+    pub home: Option<PathBuf>,
+    /// In the default places, sessions without evidence for this long are counted, not shown.
+    pub since_ms: Option<i64>,
+    /// Only what is at work or waits for somebody.
+    pub active: bool,
+    /// The present time; the clock's where it is not given.
+    pub now: Option<Moment>,
+    /// How the projection judges.
+    pub config: Config,
+}
+
+/// Reads sessions one at a time.
+#[derive(Debug)]
+pub struct Scan {
+    options: Options,
+    now: Moment,
+    queue: Vec<Group>,
+    total: usize,
+    report: Report,
+}
+
+/// What was read. Written as JSON it is the result of `status --json`.
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    /// The rows, in tree order.
+    pub rows: Vec<Row>,
+    /// Sessions that are not shown.
+    pub hidden: usize,
+    /// What was wrong with what was read.
+    pub diagnostics: Diagnostics,
+    /// Whether any source of evidence exists.
+    pub evidence: bool,
+}
+
+/// See [`Report::diagnostics`].
+#[derive(Debug, Default, Serialize)]
+pub struct Diagnostics {
+    /// Faults by their code, and events that came to nothing by theirs.
+    pub counts: BTreeMap<String, u64>,
+    /// Stores of agents that this package cannot read.
+    pub unsupported: Vec<String>,
+    /// What could not be read, and why.
+    pub unreadable: Vec<String>,
+}
+
+/// Files that belong together.
+#[derive(Debug)]
+enum Group {
+    /// The journals of one Claude Code session, the root's first.
+    Session { journals: Vec<(Candidate, Recognized)> },
+    /// A schema-v1 stream.
+    Stream(Candidate),
+}
+
+impl Scan {
+    /// Finds what is to be read. A named path that does not exist is an error.
+    pub fn new(options: Options) -> io::Result<Self> {
+        let found = if options.paths.is_empty() {
+            discover::default_places(options.home.as_deref())
+        } else {
+            discover::named(&options.paths)?
+        };
+        let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
+        let mut scan = Self { options, now, queue: Vec::new(), total: 0, report: Report::default() };
+        scan.sort(found);
+        Ok(scan)
+    }
+
+    /// The time that ages are told against.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Sessions and streams that are read, and how many there are.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total - self.queue.len(), self.total)
+    }
+
+    /// Reads the next session or stream. `false` when there is none.
+    pub fn step(&mut self) -> bool {
+        let Some(group) = self.queue.pop() else { return false };
+        let rows = match group {
+            Group::Session { journals } => self.read_session(&journals),
+            Group::Stream(file) => self.read_stream(&file),
+        };
+        self.add(rows);
+        true
+    }
+
+    /// What was read so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Groups what was found by session and drops what is too old to be shown.
+    fn sort(&mut self, found: Found) {
+        let Found { files, places, unsupported, unreadable } = found;
+        let shown = |path: PathBuf| path.display().to_string();
+        self.report.diagnostics.unsupported = unsupported.into_iter().map(shown).collect();
+        self.report.evidence = !places.is_empty();
+        for (path, why) in unreadable {
+            self.unreadable(&path, &why);
+        }
+        let mut sessions: HashMap<String, usize> = HashMap::new();
+        for file in files {
+            match discover::format(&file.path) {
+                Ok(Format::ClaudeCode(recognized)) => {
+                    let at = *sessions.entry(recognized.session_id.clone()).or_insert_with(|| {
+                        self.queue.push(Group::Session { journals: Vec::new() });
+                        self.queue.len() - 1
+                    });
+                    if let Group::Session { journals } = &mut self.queue[at] {
+                        journals.push((file, recognized));
+                    }
+                    self.report.evidence = true;
+                }
+                Ok(Format::SchemaV1) => {
+                    self.queue.push(Group::Stream(file));
+                    self.report.evidence = true;
+                }
+                Ok(Format::Unknown) => self.count("unrecognized_file", 1),
+                Err(error) => self.unreadable(&file.path, &error.to_string()),
+            }
+        }
+        if let Some(oldest) = self.oldest() {
+            let before = self.queue.len();
+            self.queue.retain(|group| moment(group.modified()) >= oldest);
+            self.report.hidden += before - self.queue.len();
+        }
+        // Read from the end of the list: newest first.
+        self.queue.sort_by_key(Group::modified);
+        self.total = self.queue.len();
+    }
+
+    /// Evidence older than this hides a session in the default places.
+    fn oldest(&self) -> Option<Moment> {
+        let since = self.options.since_ms.filter(|_| self.options.paths.is_empty())?;
+        Some(self.now.plus_millis(-since))
+    }
+
+    fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
+        let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
+        for (file, recognized) in journals {
+            let launch = discover::launch_beside(&file.path);
+            let id = pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch);
+            if let Err(error) = read_chunks(&file.path, |chunk| pipeline.push(id, chunk)) {
+                self.unreadable(&file.path, &error.to_string());
+            }
+            pipeline.end(id);
+        }
+        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
+        let mut faults = BTreeMap::new();
+        pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
+        self.count_all(&faults);
+        pipeline.projector_mut().mark_stale(self.now);
+        let mut beside = BesideAll::new();
+        for report in pipeline.reports() {
+            self.count_all(&report.diagnostics);
+            if report.unknown_records > 0 {
+                self.count("unknown_record", report.unknown_records);
+            }
+            add_beside(report, &mut beside);
+        }
+        rows(pipeline.projector().records(), &beside)
+    }
+
+    fn read_stream(&mut self, file: &Candidate) -> Vec<Row> {
+        let mut parser = JsonlParser::default();
+        let mut projector = Projector::new(self.options.config);
+        let mut faults = BTreeMap::new();
+        let read = read_chunks(&file.path, |chunk| {
+            parser.push(chunk, &mut |event, _| count_fault(&projector.apply(&event, None), &mut faults));
+        });
+        if let Err(error) = read {
+            self.unreadable(&file.path, &error.to_string());
+        }
+        parser.end();
+        self.count_all(&faults);
+        self.count_all(parser.diagnostics().counts());
+        projector.mark_stale(self.now);
+        rows(projector.records(), &BesideAll::new())
+    }
+
+    /// Adds the rows of a session, newest session first, but for what is not to be shown.
+    fn add(&mut self, rows: Vec<Row>) {
+        let oldest = self.oldest();
+        let mut trees: Vec<Vec<Row>> = Vec::new();
+        for row in rows {
+            match trees.last_mut() {
+                Some(tree) if row.parent_key.is_some() => tree.push(row),
+                _ => trees.push(vec![row]),
+            }
+        }
+        for mut tree in trees {
+            let is_recent = |row: &Row| oldest.is_none_or(|oldest| row.freshness.at >= oldest);
+            if !tree.iter().any(is_recent) {
+                self.report.hidden += 1;
+                continue;
+            }
+            if self.options.active {
+                keep_active(&mut tree);
+                self.report.hidden += usize::from(tree.is_empty());
+            }
+            self.report.rows.append(&mut tree);
+        }
+    }
+
+    fn count(&mut self, code: &str, times: u64) {
+        *self.report.diagnostics.counts.entry(code.to_owned()).or_default() += times;
+    }
+
+    fn count_all(&mut self, counts: &BTreeMap<&'static str, u64>) {
+        for (code, times) in counts {
+            self.count(code, *times);
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, why: &str) {
+        self.report.diagnostics.unreadable.push(format!("{}: {why}", path.display()));
+    }
+}
+
+impl Group {
+    fn modified(&self) -> SystemTime {
+        match self {
+            Self::Session { journals } => {
+                journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH)
+            }
+            Self::Stream(file) => file.modified,
+        }
+    }
+}
+
+/// Keeps rows at work or waiting for somebody, and those above them.
+fn keep_active(tree: &mut Vec<Row>) {
+    let mut kept: Vec<String> = Vec::new();
+    // Children stand behind their parents, so a parent of a kept row is still to come.
+    for row in tree.iter().rev() {
+        if !matches!(host_status(row), "idle" | "done") || kept.contains(&row.key) {
+            kept.push(row.key.clone());
+            kept.extend(row.parent_key.clone());
+        }
+    }
+    tree.retain(|row| kept.contains(&row.key));
+}
+
+/// Reads a file from its start to its present end.
+pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    // A file that grows while it is read is read to the end that it had.
+    let mut left = file.metadata()?.len();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    while left > 0 {
+        let room = usize::try_from(left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let read = file.read(&mut buffer[..room])?;
+        if read == 0 {
+            break;
+        }
+        take(&buffer[..read]);
+        left -= read as u64;
+    }
+    Ok(())
+}
+
+/// Counts an event that came to nothing or contradicts.
+pub(crate) fn count_fault(
+    outcome: &agent_lifecycle_core::pipeline::Outcome,
+    faults: &mut BTreeMap<&'static str, u64>,
+) {
+    use agent_lifecycle_core::project::{Note, Status};
+    let code = match outcome {
+        Ok(applied) => match (applied.status, applied.note) {
+            (Status::Applied | Status::Deduplicated, None)
+            | (_, Some(Note::History | Note::EpochAdvanced)) => return,
+            (status, note) => note.map_or(status.as_str(), Note::as_str),
+        },
+        Err(refusal) => refusal.code.as_str(),
+    };
+    *faults.entry(code).or_default() += 1;
+}
+
+fn add_beside(report: JournalReport, beside: &mut BesideAll) {
+    let JournalReport { path, children, diagnostics, records, unknown_records } = report;
+    let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
+    for child in children {
+        let transcript = Some(path.clone());
+        beside.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
+    }
+}
+
+/// The moment of a file's time or the clock's.
+pub(crate) fn moment(time: SystemTime) -> Moment {
+    let millis = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    Moment::from_unix_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
