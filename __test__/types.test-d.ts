@@ -64,7 +64,7 @@ if (event.kind === "terminal") {
 
 const projector = new LifecycleProjector({ staleAfterMs: 1000 });
 // @ts-expect-error: milliseconds are a number.
-new LifecycleProjector({ staleAfterMs: "1s" });
+export const wrong = new LifecycleProjector({ staleAfterMs: "1s" });
 export const result: ApplyResult = projector.apply(event, { receivedAt: "2026-01-01T00:00:00Z" });
 const tried = projector.tryApply(event);
 if (tried.status === "refused") console.log(tried.error.code);

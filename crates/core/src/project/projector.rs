@@ -534,6 +534,7 @@ impl Record {
         if let Some(activity) = &event.activity {
             self.activity = Some(activity.as_ref().into());
         }
+        self.capabilities = self.capabilities.or(event.capabilities);
         self.refresh(arrival);
         self.fold(event);
     }
