@@ -119,8 +119,8 @@ export declare function normalizeEvent(text: string): string
  */
 export declare function panicForTests(): void
 
-/** `text` without what the rules take for secrets. */
-export declare function redactTextValue(text: string): string
+/** The JSON text of a value, without what the rules and the registered secrets name. */
+export declare function redactJson(text: string, secrets: Array<string>): string
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string

@@ -842,5 +842,5 @@ module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.normalizeEvent = nativeBinding.normalizeEvent
 module.exports.panicForTests = nativeBinding.panicForTests
-module.exports.redactTextValue = nativeBinding.redactTextValue
+module.exports.redactJson = nativeBinding.redactJson
 module.exports.validateFile = nativeBinding.validateFile

@@ -108,20 +108,30 @@ export function normalizeLifecycleEvent(value: unknown): LifecycleEvent {
   return JSON.parse(callNative((native) => native.normalizeEvent(text))) as LifecycleEvent;
 }
 
-/** The JSON text that a value is judged by. */
-export function eventText(value: unknown): string {
+/** The JSON text that an event is judged by. */
+export function eventText(event: unknown): string {
+  return jsonText(event, "event", "invalid_event");
+}
+
+/**
+ * The JSON text of a value; `name` is what messages call it.
+ *
+ * @throws {LifecycleError} `code` where JSON cannot hold it, `too_deep` where it is nested too deep to be written.
+ */
+export function jsonText(value: unknown, name: string, code: string): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(value) as string | undefined;
   } catch (cause) {
-    const deep = cause instanceof RangeError && /call stack/.test(cause.message);
-    const message = deep
-      ? "the event is nested more than 512 levels deep; flatten it"
-      : "the event cannot be written as JSON; give plain values without cycles and BigInts";
-    throw new LifecycleError(deep ? "too_deep" : "invalid_event", message, { path: "$", cause });
+    if (cause instanceof RangeError && cause.message.includes("call stack")) {
+      const message = `the ${name} is nested more than 512 levels deep; flatten it`;
+      throw new LifecycleError("too_deep", message, { path: "$", cause });
+    }
+    const message = `the ${name} cannot be written as JSON; give plain values without cycles and BigInts`;
+    throw new LifecycleError(code, message, { path: "$", cause });
   }
   if (text === undefined) {
-    throw new LifecycleError("invalid_event", "the event must be a JSON object", { path: "$" });
+    throw new LifecycleError(code, `the ${name} must be a JSON value, not ${typeof value}`, { path: "$" });
   }
   return text;
 }

@@ -30,6 +30,7 @@ export type {
   RefusedResult,
 } from "./projector.js";
 export { redact } from "./redact.js";
+export type { RedactOptions } from "./redact.js";
 export type { Outcome, Row, RowTree } from "./row.js";
 
 /** The version of the Rust core that the loaded addon was built from. */

@@ -15,13 +15,7 @@ import { type Row, type RowTree, treeOf } from "./row.js";
 
 /** What became of an event. */
 export type ApplyStatus =
-  | "applied"
-  | "provisional"
-  | "deduplicated"
-  | "out_of_order"
-  | "conflict"
-  | "terminal_immutable"
-  | "stale";
+  "applied" | "provisional" | "deduplicated" | "out_of_order" | "conflict" | "terminal_immutable" | "stale";
 
 /** Why it became that; each is explained in `docs/contract.md`. */
 export type ApplyCode =
@@ -203,9 +197,7 @@ export class LifecycleProjector {
   applyJsonl(chunk: Uint8Array | string, options: ApplyOptions & { end?: boolean } = {}): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
     const { receivedAt, end = false } = options;
-    return JSON.parse(
-      callNative(() => this.#native.applyJsonl(bytes, receivedAt, end)),
-    ) as ApplyJsonlResult;
+    return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, receivedAt, end))) as ApplyJsonlResult;
   }
 
   /** The record of a child. */

@@ -48,6 +48,22 @@ pub fn read<T>(
     read(&text, repair).map_err(|_| JsonFault::Malformed)
 }
 
+/// The JSON value in `bytes`.
+pub fn parse(bytes: &[u8]) -> Result<Json, JsonFault> {
+    let value = read(bytes, |text, repair| {
+        // The depth is checked before, so the reader's own, lower limit would only lose values.
+        let mut reader = serde_json::Deserializer::from_str(text);
+        reader.disable_recursion_limit();
+        let mut value = Json::seed(JSON_DEPTH).deserialize(&mut reader)?;
+        reader.end()?;
+        if let (Some(stand_in), Some(value)) = (repair.stand_in, &mut value) {
+            value.replace_character(stand_in, '\u{fffd}');
+        }
+        Ok(value)
+    })?;
+    value.ok_or(JsonFault::TooDeep)
+}
+
 /// The JSON text of `value`.
 pub fn write(value: &impl Serialize) -> String {
     // Writing to memory fails only for maps whose keys are not text; ours are.

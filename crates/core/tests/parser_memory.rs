@@ -22,7 +22,7 @@ fn d4_sixteen_mib_line() {
     const LENGTH: usize = 16 * 1024 * 1024;
     let event = format!("\n{}\n", event_text(&[("activity", r#""task complete""#)]));
     // The rules of redaction are compiled once for the process.
-    agent_lifecycle_core::redact::redact_excerpt(b"password=open sesame", 512, true);
+    let _ = agent_lifecycle_core::redact::redact_excerpt(b"password=open sesame", 512, true);
     for chunk in [vec![b'x'; 65_536], vec![0; 65_536], vec![b'\r'; 4096], vec![b'"'; 7]] {
         let mut parser = JsonlParser::default();
         let mut seen = Vec::with_capacity(1);

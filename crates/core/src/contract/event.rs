@@ -14,7 +14,7 @@ use super::raw::{Nested, RawCapabilities, RawEvent, RawLineage};
 use super::state::{State, WaitingReason};
 use super::time::Timestamp;
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
-use crate::redact::{REDACTED, is_secret_key, redact_text};
+use crate::redact::{redact_json, redact_text};
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -450,21 +450,6 @@ fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Re
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }
     Ok(Some(details))
-}
-
-/// Redacts every text in `json`: whole where its member's name names a secret, else by the text rules. Answers whether there was any.
-pub fn redact_json(json: &mut Json) -> bool {
-    let mut found = false;
-    json.for_each_text(&mut |key, text| {
-        if key.is_some_and(is_secret_key) {
-            REDACTED.clone_into(text);
-            found = true;
-        } else if let Cow::Owned(redacted) = redact_text(text) {
-            *text = redacted;
-            found = true;
-        }
-    });
-    found
 }
 
 fn capabilities(raw: &Nested<RawCapabilities<'_>>) -> Result<Capabilities, Refusal> {

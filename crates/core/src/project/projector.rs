@@ -14,7 +14,7 @@ use super::content::{ContentHasher, HashKeys, is_estimated};
 use super::dedupe::{Identity, Name, Seen};
 use super::record::{Estimate, Freshness, LateEvidence, NOTES, NoteEvent, Reconciliation, Record, Stale};
 use super::report::{Applied, Note, Status};
-use crate::contract::identity::SOURCE_NOTE;
+use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
 use crate::json::Json;
 
@@ -63,7 +63,8 @@ pub struct Projector {
 #[derive(Debug)]
 struct Slot {
     generation: u32,
-    record: Option<Record>,
+    /// In a box, so that a list of slots that grows moves and reserves no records.
+    record: Option<Box<Record>>,
 }
 
 #[derive(Debug, Default)]
@@ -128,12 +129,12 @@ impl Projector {
     #[must_use]
     pub fn get(&self, key: RecordKey) -> Option<&Record> {
         let slot = self.slots.get(key.slot as usize)?;
-        slot.record.as_ref().filter(|_| slot.generation == key.generation)
+        slot.record.as_deref().filter(|_| slot.generation == key.generation)
     }
 
     /// All records, in the order in which they were first seen, but for places of forgotten ones.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.slots.iter().filter_map(|slot| slot.record.as_ref())
+        self.slots.iter().filter_map(|slot| slot.record.as_deref())
     }
 
     /// The present epoch of a source.
@@ -189,6 +190,11 @@ impl Projector {
         if *known.epoch != *from {
             return refuse("$.from", "from must be the present epoch of the source".to_owned());
         }
+        if identity(to) != Ok(to) {
+            let message =
+                "to must be an epoch as events give it: trimmed, not blank, at most 512 bytes, no U+0000";
+            return Err(Refusal::new(Code::InvalidId, "$.to", message));
+        }
         if from == to || known.retired.iter().any(|retired| **retired == *to) {
             return refuse("$.to", "to must be an epoch that the source was never in".to_owned());
         }
@@ -220,7 +226,7 @@ impl Projector {
 
     fn get_mut(&mut self, key: RecordKey) -> Option<&mut Record> {
         let slot = self.slots.get_mut(key.slot as usize)?;
-        slot.record.as_mut().filter(|_| slot.generation == key.generation)
+        slot.record.as_deref_mut().filter(|_| slot.generation == key.generation)
     }
 
     /// Check 2. An answer ends the judgement.
@@ -372,10 +378,10 @@ impl Projector {
         let (source, child_id) = (record.source.clone(), record.child_id.clone());
         let key = if let Some(slot) = self.free.pop() {
             let generation = self.slots[slot as usize].generation;
-            self.slots[slot as usize].record = Some(record);
+            self.slots[slot as usize].record = Some(Box::new(record));
             RecordKey { slot, generation }
         } else {
-            self.slots.push(Slot { generation: 0, record: Some(record) });
+            self.slots.push(Slot { generation: 0, record: Some(Box::new(record)) });
             RecordKey { slot: u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX), generation: 0 }
         };
         self.sources.entry(source).or_default().children.insert(child_id, key);

@@ -6,6 +6,7 @@
 mod assign;
 mod filter;
 mod harmless;
+mod json;
 mod keys;
 mod rules;
 mod secrets;
@@ -17,6 +18,7 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+pub use json::redact_json;
 pub use keys::is_secret_key;
 pub use secrets::{Redactor, SecretTooShort};
 pub use stream::StreamRedactor;
