@@ -14,6 +14,7 @@ use crate::contract::limits::LINE_BYTES;
 use crate::contract::{Event, Moment, Refusal, Timestamp};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
+use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
 use crate::providers::Mapped;
 use crate::providers::claude_code::{Mapper, Recognized, RecordFault, Role, read};
@@ -22,6 +23,8 @@ use crate::providers::claude_code::{Mapper, Recognized, RecordFault, Role, read}
 pub const FILE_EPOCH: &str = "file";
 /// The name of the provider, the first part of its sources.
 pub const PROVIDER: &str = "claude-code";
+/// Records of unknown type, of a hundred, above which a row is degraded.
+const DEGRADED_PERCENT: u64 = 20;
 /// Sessions that one journal may name; records of further ones are counted, not read.
 const SESSIONS_PER_JOURNAL: usize = 64;
 
@@ -237,6 +240,20 @@ impl Pipeline {
     #[must_use]
     pub fn reports(&self) -> Vec<JournalReport> {
         self.journals.iter().map(|journal| journal.report(&self.sessions)).collect()
+    }
+
+    /// What the journals tell of the children beside their events.
+    #[must_use]
+    pub fn beside(&self) -> BesideAll {
+        let mut all = BesideAll::new();
+        for JournalReport { path, children, diagnostics, records, unknown_records } in self.reports() {
+            let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
+            for child in children {
+                let transcript = Some(path.clone());
+                all.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
+            }
+        }
+        all
     }
 
     /// Faults of all journals with their places, in the order in which the journals were added.
