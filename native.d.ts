@@ -9,13 +9,118 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Parses a stream of schema-v1 events. */
+export declare class NativeParser {
+  /** Lines longer than `max_line_bytes` are dropped and reported; clamped to 1 byte..64 MiB. */
+  constructor(maxLineBytes?: number | undefined | null)
+  /** The events that `chunk` completes, as the JSON text of an array. */
+  push(chunk: Uint8Array): string
+  /** Ends the stream: bytes that no line end closed are reported. */
+  end(): void
+  /** `{diagnostics, total}` as JSON text. */
+  log(): string
+}
+
+/** The journals of one session on their way to rows. */
+export declare class NativePipeline {
+  /** Without journals. */
+  constructor(options?: NativeProjectorOptions | undefined | null)
+  /** Adds the journal that begins with `head`; its number, or nothing where that is no transcript. */
+  addJournal(path: string, head: Uint8Array, launch?: string | undefined | null): number | null
+  /** Takes the next bytes of a journal. */
+  push(journal: number, chunk: Uint8Array): void
+  /** Makes events of everything that was pushed and marks what is stale at `now`. */
+  settle(now: string): void
+  /** The rows as the JSON text of an array. */
+  rows(): string
+  /** The rows as text for people. */
+  text(now: string, look: NativeLook): string
+}
+
+/** A projection of children from their events. */
+export declare class NativeProjector {
+  /** An empty projection. */
+  constructor(options?: NativeProjectorOptions | undefined | null)
+  /** Applies the event in the JSON text of one value; the result as JSON text. */
+  apply(event: string, receivedAt?: string | undefined | null): string
+  /** Applies events, one JSON text a line; their results or refusals as the JSON text of an array. */
+  applyMany(events: string, receivedAt?: string | undefined | null): string
+  /** Applies the events that `chunk` completes; what became of them as JSON text. `end` closes the stream. */
+  applyJsonl(chunk: Uint8Array, receivedAt: string | undefined | null, end: boolean): string
+  /** The record of a child as JSON text. */
+  snapshot(source: string, childId: string): string | null
+  /** All rows in tree order as the JSON text of an array. */
+  list(): string
+  /** Marks what is stale at `now`; the results as the JSON text of an array. */
+  markStale(now: string): string
+  /** Moves a source to a new epoch. */
+  advanceEpoch(source: string, from: string, to: string, at: string): void
+  /** Drops terminal records that ended before a time; their sources and ids as the JSON text of an array. */
+  forget(terminalBefore: string): string
+  /** `{count, recent}` of what authorities changed, as JSON text. */
+  audit(): string
+}
+
+/** A status that is being read. */
+export declare class NativeStatus {
+  /** Finds what is to be read. */
+  constructor(options: NativeStatusOptions)
+  /** Reads the next session. `false` when there is none. */
+  step(): boolean
+  /** Sessions read, and how many there are. */
+  progress(): Array<number>
+  /** `{rows, hidden, diagnostics, evidence}` as JSON text. */
+  json(): string
+  /** The rows as text for people. */
+  text(look: NativeLook): string
+}
+
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string
 
+/** How text is drawn. */
+export interface NativeLook {
+  /** With terminal colours. */
+  color: boolean
+  /** Columns; lines are cut there. */
+  width?: number
+}
+
+/** How a projection judges. */
+export interface NativeProjectorOptions {
+  /** Milliseconds without evidence after which a child is stale; 120,000 by default. */
+  staleAfterMs?: number
+  /** Milliseconds that an authority has to answer; 30,000 by default. */
+  reconcileDeadlineMs?: number
+}
+
+/** What `status` is to read, and how. */
+export interface NativeStatusOptions {
+  /** Files and folders; none means the default places. */
+  paths: Array<string>
+  /** The home folder. */
+  home?: string
+  /** In the default places: milliseconds without evidence after which a session is counted, not shown. */
+  sinceMs?: number
+  /** Only what is at work or waits for somebody. */
+  active: boolean
+  /** The present time; the clock's by default. */
+  now?: string
+}
+
+/** The normalised event in the JSON text of one value, as JSON text. */
+export declare function normalizeEvent(text: string): string
+
 /**
- * Refuses or panics on request: the tests see how both arrive in JavaScript.
+ * Panics: the tests see how that arrives in JavaScript.
  *
  * # Panics
- * When `how` is `panic`.
+ * Always.
  */
-export declare function failForTests(how: string): void
+export declare function panicForTests(): void
+
+/** The JSON text of a value, without what the rules and the registered secrets name. */
+export declare function redactJson(text: string, secrets: Array<string>): string
+
+/** What the file at `path` is found to be, as JSON text. */
+export declare function validateFile(path: string): string

@@ -835,5 +835,12 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeParser = nativeBinding.NativeParser
+module.exports.NativePipeline = nativeBinding.NativePipeline
+module.exports.NativeProjector = nativeBinding.NativeProjector
+module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.coreVersion = nativeBinding.coreVersion
-module.exports.failForTests = nativeBinding.failForTests
+module.exports.normalizeEvent = nativeBinding.normalizeEvent
+module.exports.panicForTests = nativeBinding.panicForTests
+module.exports.redactJson = nativeBinding.redactJson
+module.exports.validateFile = nativeBinding.validateFile

@@ -12,7 +12,7 @@ import * as imported from "agent-lifecycle";
 const require = createRequire(import.meta.url);
 const required = require("agent-lifecycle");
 const { callNative } = require("../dist/native.js");
-const { LifecycleError, coreVersion } = imported;
+const { LifecycleError, coreVersion, normalizeLifecycleEvent } = imported;
 const { version } = require("../package.json");
 
 const thrown = (run) => {
@@ -54,20 +54,20 @@ test("a LifecycleError carries code, path and issues, and leaves out what it has
 });
 
 test("a refusal of the core arrives as a LifecycleError with code and path", () => {
-  const error = thrown(() => callNative((native) => native.failForTests("refuse")));
+  const error = thrown(() => normalizeLifecycleEvent({ schemaVersion: 2 }));
   assert.ok(error instanceof LifecycleError);
   assert.deepEqual(error.toJSON(), {
     name: "LifecycleError",
-    code: "invalid_value",
-    message: "how is not `panic`",
-    path: "how",
+    code: "invalid_schema_version",
+    message: "schemaVersion must be the number 1, the only version that exists",
+    path: "$.schemaVersion",
   });
 });
 
 test("a panic arrives as an Error, and the process and the addon go on", () => {
   const script = `
     const { callNative } = require("./dist/native.js");
-    try { callNative((native) => native.failForTests("panic")); } catch (error) {
+    try { callNative((native) => native.panicForTests()); } catch (error) {
       console.log(error instanceof Error, error.name, error.code, /asked to panic/.test(error.message));
     }
     console.log(callNative((native) => native.coreVersion()));`;
@@ -94,9 +94,8 @@ test("an error that is no refusal goes through as it is", () => {
 test("worker threads refuse with their own LifecycleError", async () => {
   const script = `
     const { parentPort } = require("node:worker_threads");
-    const { callNative } = require(${JSON.stringify(require.resolve("../dist/native.js"))});
-    const { LifecycleError } = require(${JSON.stringify(require.resolve("agent-lifecycle"))});
-    try { callNative((native) => native.failForTests("refuse")); } catch (error) {
+    const { LifecycleError, normalizeLifecycleEvent } = require(${JSON.stringify(require.resolve("agent-lifecycle"))});
+    try { normalizeLifecycleEvent({ schemaVersion: 2 }); } catch (error) {
       parentPort.postMessage(error instanceof LifecycleError && error.code);
     }`;
   const answers = [1, 2].map(
@@ -105,7 +104,7 @@ test("worker threads refuse with their own LifecycleError", async () => {
         new Worker(script, { eval: true }).on("message", resolve).on("error", reject),
       ),
   );
-  assert.deepEqual(await Promise.all(answers), ["invalid_value", "invalid_value"]);
+  assert.deepEqual(await Promise.all(answers), ["invalid_schema_version", "invalid_schema_version"]);
 });
 
 const { platform, arch } = process;

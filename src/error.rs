@@ -35,3 +35,9 @@ impl Refusal<'_> {
         Ok(Error::from(members.to_unknown()))
     }
 }
+
+/// The error for a refusal of the core.
+pub(crate) fn refuse(env: Env, refusal: &agent_lifecycle_core::contract::Refusal) -> Error {
+    let path = Some(refusal.path.as_ref());
+    Refusal { code: refusal.code.as_str(), path, message: &refusal.message }.into_error(env)
+}

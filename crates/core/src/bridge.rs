@@ -7,13 +7,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::agent::{AgentEvent, Outcome};
-use crate::contract::event::redact_json;
 use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State, Timestamp, WaitingReason};
 use crate::json::Json;
 use crate::project::facts::waiting_reason;
 use crate::providers::{Facts, MessageUsage, Said};
-use crate::redact::redact_text;
+use crate::redact::{redact_json, redact_text};
 use crate::text::fit;
 
 /// How much of what people and agents wrote goes into events.

@@ -48,6 +48,22 @@ pub fn read<T>(
     read(&text, repair).map_err(|_| JsonFault::Malformed)
 }
 
+/// The JSON value in `bytes`.
+pub fn parse(bytes: &[u8]) -> Result<Json, JsonFault> {
+    let value = read(bytes, |text, repair| {
+        // The depth is checked before, so the reader's own, lower limit would only lose values.
+        let mut reader = serde_json::Deserializer::from_str(text);
+        reader.disable_recursion_limit();
+        let mut value = Json::seed(JSON_DEPTH).deserialize(&mut reader)?;
+        reader.end()?;
+        if let (Some(stand_in), Some(value)) = (repair.stand_in, &mut value) {
+            value.replace_character(stand_in, '\u{fffd}');
+        }
+        Ok(value)
+    })?;
+    value.ok_or(JsonFault::TooDeep)
+}
+
 /// The JSON text of `value`.
 pub fn write(value: &impl Serialize) -> String {
     // Writing to memory fails only for maps whose keys are not text; ours are.
@@ -187,21 +203,28 @@ fn edits(text: &str) -> Vec<Edit> {
     edits
 }
 
-/// The first private-use character of the basic plane that is in `text` neither as itself nor as an escape; a text that has all
-/// 6,400 is not repaired.
+/// The first character from U+E000 on that is in `text` neither as itself nor as an escape. Each such character takes three bytes or
+/// more, so a text has room for fewer of them than are tried, unless it has all that there are (three megabytes and more).
 fn absent_character(text: &str) -> Option<char> {
     const FIRST: u32 = 0xe000;
-    const COUNT: usize = 6400;
-    let mut present = vec![false; COUNT];
+    const COUNT: usize = char::MAX as usize - FIRST as usize + 1;
+    let bytes = text.as_bytes();
+    let mut present = vec![false; COUNT.min(text.len() / 3 + 1)];
     let mut mark = |code: u32| {
         if let Some(slot) = code.checked_sub(FIRST).and_then(|at| present.get_mut(at as usize)) {
             *slot = true;
         }
     };
     text.chars().for_each(|c| mark(c.into()));
-    memchr::memmem::find_iter(text.as_bytes(), b"\\u")
-        .filter_map(|at| escaped_unit(text.as_bytes(), at))
-        .for_each(|unit| mark(unit.into()));
+    for at in memchr::memmem::find_iter(bytes, b"\\u") {
+        match (escaped_unit(bytes, at), escaped_unit(bytes, at + 6)) {
+            (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
+                mark(0x10000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(low) - 0xdc00));
+            }
+            (Some(unit), _) => mark(unit.into()),
+            (None, _) => {}
+        }
+    }
     (FIRST..).zip(present).find(|(_, taken)| !taken).and_then(|(code, _)| char::from_u32(code))
 }
 
@@ -408,7 +431,7 @@ impl Json {
         }
     }
 
-    /// Replaces one character by another in every text and key.
+    /// Replaces one character by another in every text and key. Keys that become equal are one key, with the last one's value.
     pub fn replace_character(&mut self, from: char, to: char) {
         let replace = |text: &mut String| {
             if text.contains(from) {
@@ -419,9 +442,15 @@ impl Json {
             Self::Text(text) => replace(text),
             Self::Array(items) => items.iter_mut().for_each(|item| item.replace_character(from, to)),
             Self::Object(members) => {
-                for (key, value) in members {
+                let is_renamed = members.iter().any(|(key, _)| key.contains(from));
+                for (key, value) in members.iter_mut() {
                     replace(key);
                     value.replace_character(from, to);
+                }
+                if is_renamed {
+                    let mut unique = Members::default();
+                    members.drain(..).for_each(|(key, value)| unique.set(key, Some(value)));
+                    members.extend(unique.list.into_iter().filter_map(|(key, value)| Some((key, value?))));
                 }
             }
             Self::Null | Self::Bool(_) | Self::Number(_) => {}

@@ -1,4 +1,5 @@
-//! Checks a JSON Lines file: is every line a schema-v1 event, and does the stream make sense?
+//! Checks a JSON Lines file: is every line a schema-v1 event, and does the stream make sense? Of an agent's own journal: is
+//! every line a record?
 //!
 //! Input: a file. Output: counts, the first faults with their places, and what became of the events.
 //! Never: changes anything, holds more than one line.
@@ -7,10 +8,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
+use agent_lifecycle_core::pipeline::{PROVIDER, Pipeline};
 use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::providers::claude_code::Recognized;
 use serde::Serialize;
 
+use crate::discover::{self, Format};
 use crate::status::{count_fault, read_chunks};
 
 /// Faults of the projection that are named with their place.
@@ -21,7 +26,9 @@ const FAULTS: usize = 32;
 pub struct Report {
     /// Its path.
     pub path: String,
-    /// Lines that are events.
+    /// `schema-v1`, or the provider whose journal it is.
+    pub format: &'static str,
+    /// Lines that are events, or records of an agent's own journal.
     pub events: u64,
     /// What became of them, by status; `refused` where an event breaks the state graph.
     pub results: BTreeMap<&'static str, u64>,
@@ -57,16 +64,41 @@ impl Report {
 
 /// Reads the file at `path`.
 pub fn validate(path: &Path) -> io::Result<Report> {
-    let mut parser = JsonlParser::default();
-    let mut projector = Projector::new(Config::default());
     let mut report = Report {
         path: path.display().to_string(),
+        format: "schema-v1",
         events: 0,
         results: BTreeMap::new(),
         faults: BTreeMap::new(),
         diagnostics: Vec::new(),
         rejected: Vec::new(),
     };
+    match discover::format(path)? {
+        Format::ClaudeCode(recognized) => read_journal(path, recognized, &mut report)?,
+        Format::SchemaV1 | Format::Unknown => read_events(path, &mut report)?,
+    }
+    Ok(report)
+}
+
+fn read_journal(path: &Path, recognized: Recognized, report: &mut Report) -> io::Result<()> {
+    let mut pipeline = Pipeline::new(Config::default(), Content::None);
+    let journal = pipeline.add_journal(path.display().to_string(), recognized, None);
+    read_chunks(path, |chunk| pipeline.push(journal, chunk))?;
+    pipeline.end(journal);
+    report.format = PROVIDER;
+    for journal in pipeline.reports() {
+        report.events += journal.records;
+        report.results.insert("record", journal.records - journal.unknown_records);
+        report.results.insert("unknown_record", journal.unknown_records);
+        report.faults = journal.diagnostics;
+    }
+    report.diagnostics = pipeline.diagnostics().flat_map(|(_, log)| log.kept().to_vec()).collect();
+    Ok(())
+}
+
+fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
+    let mut parser = JsonlParser::default();
+    let mut projector = Projector::new(Config::default());
     read_chunks(path, |chunk| {
         parser.push(chunk, &mut |event, (offset, _)| {
             report.events += 1;
@@ -102,5 +134,5 @@ pub fn validate(path: &Path) -> io::Result<Report> {
         *report.faults.entry(code).or_default() += times;
     }
     report.diagnostics = parser.diagnostics().kept().to_vec();
-    Ok(report)
+    Ok(())
 }

@@ -14,7 +14,7 @@ use super::raw::{Nested, RawCapabilities, RawEvent, RawLineage};
 use super::state::{State, WaitingReason};
 use super::time::Timestamp;
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
-use crate::redact::{REDACTED, is_secret_key, redact_text};
+use crate::redact::{redact_json, redact_text};
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -443,22 +443,13 @@ fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Re
     if let Some(stand_in) = repair.stand_in {
         details.replace_character(stand_in, '\u{fffd}');
     }
-    if json::length_exceeds(&details, DETAILS_BYTES) {
+    // A replacement may be longer than the secret; what is written must be accepted again.
+    if json::length_exceeds(&details, DETAILS_BYTES)
+        || redact_json(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
+    {
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }
-    redact_json(&mut details);
     Ok(Some(details))
-}
-
-/// Redacts every text in `json`: whole where its member's name names a secret, else by the text rules.
-pub fn redact_json(json: &mut Json) {
-    json.for_each_text(&mut |key, text| {
-        if key.is_some_and(is_secret_key) {
-            REDACTED.clone_into(text);
-        } else if let Cow::Owned(redacted) = redact_text(text) {
-            *text = redacted;
-        }
-    });
 }
 
 fn capabilities(raw: &Nested<RawCapabilities<'_>>) -> Result<Capabilities, Refusal> {

@@ -4,7 +4,7 @@
 pub const ID_BYTES: usize = 512;
 /// `activity`: UTF-16 code units; longer text is cut on a character boundary.
 pub const ACTIVITY_UNITS: usize = 512;
-/// `details`: UTF-8 bytes of its compact JSON text, before redaction.
+/// `details`: UTF-8 bytes of its compact JSON text, before and after redaction.
 pub const DETAILS_BYTES: usize = 64 * 1024;
 /// `details`: levels of objects and arrays, the object itself being the first.
 pub const DETAILS_DEPTH: usize = 32;

@@ -49,6 +49,11 @@ impl JsonlParser {
         &self.diagnostics
     }
 
+    /// What was wrong since this was last called, which forgets it.
+    pub fn take_diagnostics(&mut self) -> DiagnosticLog {
+        std::mem::take(&mut self.diagnostics)
+    }
+
     /// Bytes held of a line that no LF has ended yet.
     #[must_use]
     pub fn pending(&self) -> u64 {

@@ -12,7 +12,7 @@ pub const SEQUENCE_HASHES: usize = 64;
 /// Unsequenced events remembered; a block more may be held.
 pub const UNSEQUENCED: usize = 1024;
 /// Runs of seen sequences; beyond it the two oldest are joined and the hole between them is given up.
-pub const RANGES: usize = 256;
+pub const RANGES: usize = 192;
 const BLOCK: usize = 64;
 
 /// What an identity is to a window.
@@ -47,6 +47,13 @@ pub enum Name {
 }
 
 impl Seen {
+    /// Nothing seen yet, with a hole that nothing can fill.
+    #[must_use]
+    pub fn with_lost_events() -> Self {
+        let sequences = Sequences { gave_up_below: Some(0), ..Sequences::default() };
+        Self { sequences, ids: Ids::default() }
+    }
+
     /// What `name` with this content is.
     #[must_use]
     pub fn identify(&self, name: Name, content: u128) -> Identity {
@@ -122,8 +129,14 @@ impl Sequences {
         }
         if self.hashes.len() == SEQUENCE_HASHES {
             self.hashes.pop_front();
+        } else if self.hashes.len() == self.hashes.capacity() {
+            self.hashes.reserve_exact(room(self.hashes.len()));
         }
         self.hashes.push_back((sequence, halves(content)));
+        self.add_run(sequence);
+    }
+
+    fn add_run(&mut self, sequence: u64) {
         let at = self.ranges.partition_point(|&(first, _)| first <= sequence);
         let joins_left = at > 0 && self.ranges[at - 1].1 + 1 >= sequence;
         let joins_right = self.ranges.get(at).is_some_and(|&(first, _)| first == sequence + 1);
@@ -134,15 +147,25 @@ impl Sequences {
             }
             (true, false) => self.ranges[at - 1].1 = self.ranges[at - 1].1.max(sequence),
             (false, true) => self.ranges[at].0 = sequence,
-            (false, false) => self.ranges.insert(at, (sequence, sequence)),
-        }
-        if self.ranges.len() > RANGES {
-            if self.ranges[1].0 > self.base {
-                self.gave_up_below = Some(self.ranges[1].0);
+            (false, false) if self.ranges.len() == RANGES => {
+                self.join_oldest_runs();
+                self.add_run(sequence);
             }
-            self.ranges[1].0 = self.ranges[0].0;
-            self.ranges.remove(0);
+            (false, false) => {
+                if self.ranges.len() == self.ranges.capacity() {
+                    self.ranges.reserve_exact(room(self.ranges.len()));
+                }
+                self.ranges.insert(at, (sequence, sequence));
+            }
         }
+    }
+
+    fn join_oldest_runs(&mut self) {
+        if self.ranges[1].0 > self.base {
+            self.gave_up_below = Some(self.ranges[1].0);
+        }
+        self.ranges[1].0 = self.ranges[0].0;
+        self.ranges.remove(0);
     }
 
     fn has_hole(&self) -> bool {
@@ -155,6 +178,11 @@ impl Sequences {
         let is_covered = self.ranges.iter().any(|&(from, to)| from <= first && to + 1 >= before);
         first < before && !self.ranges.is_empty() && (gave_up || !is_covered)
     }
+}
+
+/// How much a full list of `length` grows. Most children say little, so that a list begins with one place.
+fn room(length: usize) -> usize {
+    length.clamp(1, BLOCK)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the two halves of the number")]
@@ -187,21 +215,25 @@ impl Ids {
     }
 
     fn insert(&mut self, id: u64, content: u64, at: Moment) {
-        match self.blocks.back_mut() {
-            Some(block) if block.ids.len() < BLOCK => {
-                block.ids.push(id);
-                block.contents.push(content);
-                block.newest = block.newest.max(at);
+        if self.blocks.back().is_none_or(|block| block.ids.len() == BLOCK) {
+            if self.blocks.len() > UNSEQUENCED / BLOCK
+                && let Some(oldest) = self.blocks.pop_front()
+            {
+                self.newest_evicted = self.newest_evicted.max(Some(oldest.newest));
             }
-            _ => {
-                self.blocks.push_back(Block { ids: vec![id], contents: vec![content], newest: at });
-                if self.blocks.len() > UNSEQUENCED / BLOCK + 1
-                    && let Some(oldest) = self.blocks.pop_front()
-                {
-                    self.newest_evicted = self.newest_evicted.max(Some(oldest.newest));
-                }
+            if self.blocks.len() == self.blocks.capacity() {
+                self.blocks.reserve_exact(1);
             }
+            self.blocks.push_back(Block { ids: Vec::new(), contents: Vec::new(), newest: at });
         }
+        let Some(block) = self.blocks.back_mut() else { return };
+        if block.ids.len() == block.ids.capacity() {
+            block.ids.reserve_exact(room(block.ids.len()));
+            block.contents.reserve_exact(room(block.contents.len()));
+        }
+        block.ids.push(id);
+        block.contents.push(content);
+        block.newest = block.newest.max(at);
     }
 }
 

@@ -63,18 +63,19 @@ pub struct Projector {
 #[derive(Debug)]
 struct Slot {
     generation: u32,
-    record: Option<Record>,
+    /// In a box, so that a list of slots that grows moves and reserves no records.
+    record: Option<Box<Record>>,
 }
 
 #[derive(Debug, Default)]
 struct Source {
     epoch: Box<str>,
-    /// Counts the epochs, so that windows of an older one are dropped when they are next looked at.
-    epoch_number: u32,
     retired: VecDeque<Box<str>>,
     children: HashMap<Box<str>, RecordKey>,
-    /// What was said under `@source` and by epoch advances about unknown children.
+    /// What was said under `@source`.
     seen: Seen,
+    /// The child that was not known when its event announced the present epoch, and what it has said.
+    announcer: Option<(Box<str>, Seen)>,
     notes: Ring<NoteEvent, NOTES>,
 }
 
@@ -128,12 +129,12 @@ impl Projector {
     #[must_use]
     pub fn get(&self, key: RecordKey) -> Option<&Record> {
         let slot = self.slots.get(key.slot as usize)?;
-        slot.record.as_ref().filter(|_| slot.generation == key.generation)
+        slot.record.as_deref().filter(|_| slot.generation == key.generation)
     }
 
     /// All records, in the order in which they were first seen, but for places of forgotten ones.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.slots.iter().filter_map(|slot| slot.record.as_ref())
+        self.slots.iter().filter_map(|slot| slot.record.as_deref())
     }
 
     /// The present epoch of a source.
@@ -220,7 +221,7 @@ impl Projector {
 
     fn get_mut(&mut self, key: RecordKey) -> Option<&mut Record> {
         let slot = self.slots.get_mut(key.slot as usize)?;
-        slot.record.as_mut().filter(|_| slot.generation == key.generation)
+        slot.record.as_deref_mut().filter(|_| slot.generation == key.generation)
     }
 
     /// Check 2. An answer ends the judgement.
@@ -228,11 +229,7 @@ impl Projector {
         let event = arrival.event;
         let source = self.sources.get_mut(event.source.as_ref())?;
         if source.epoch.as_ref() == event.source_epoch {
-            // A repeated announcement about a child that is not known is told by the source's own window.
-            let repeat = key.is_none()
-                && advanced_from(event).is_some()
-                && source.seen.identify(arrival.name, arrival.content) == Identity::Same;
-            return repeat.then(|| Applied::new(Status::Deduplicated, None, None));
+            return None;
         }
         let deadline_ms = self.config.reconcile_deadline_ms;
         if source.retired.iter().any(|retired| **retired == *event.source_epoch) {
@@ -250,15 +247,10 @@ impl Projector {
             self.enter_epoch(&event.source, &event.source_epoch, event.observed_at.moment());
             match key.and_then(|key| self.get_mut(key)) {
                 Some(record) => {
-                    record.restart_window();
                     record.seen.insert(arrival.name, arrival.content);
                     record.note(event);
                 }
-                None => {
-                    if let Some(source) = self.sources.get_mut(event.source.as_ref()) {
-                        source.seen.insert(arrival.name, arrival.content);
-                    }
-                }
+                None => self.remember_announcer(arrival),
             }
             return Some(Applied::new(Status::Applied, Some(Note::EpochAdvanced), key));
         }
@@ -274,14 +266,15 @@ impl Projector {
     fn enter_epoch(&mut self, name: &str, to: &str, at: Moment) {
         let Some(source) = self.sources.get_mut(name) else { return };
         let from = std::mem::replace(&mut source.epoch, to.into());
-        source.epoch_number += 1;
         source.seen = Seen::default();
+        source.announcer = None;
         if source.retired.len() == RETIRED {
             source.retired.pop_front();
         }
         for key in source.children.values() {
             let record = self.slots.get_mut(key.slot as usize).and_then(|slot| slot.record.as_mut());
             if let Some(record) = record {
+                record.restart_window();
                 record.epoch_conflict.take_if(|epoch| **epoch == *to);
             }
         }
@@ -293,6 +286,20 @@ impl Projector {
             reason: Note::EpochAdvanced.as_str(),
         });
         source.retired.push_back(from);
+    }
+
+    /// What announced an epoch is known to it, although no record is.
+    fn remember_announcer(&mut self, arrival: &Arrival<'_>) {
+        let event = arrival.event;
+        let Some(source) = self.sources.get_mut(event.source.as_ref()) else { return };
+        if event.child_id == SOURCE_NOTE {
+            source.seen.insert(arrival.name, arrival.content);
+            source.notes.push(NoteEvent::of(event));
+        } else {
+            let mut seen = Seen::default();
+            seen.insert(arrival.name, arrival.content);
+            source.announcer = Some((event.child_id.as_ref().into(), seen));
+        }
     }
 
     /// A note under the reserved child id: check 3 only.
@@ -308,9 +315,17 @@ impl Projector {
         Applied::new(Status::Applied, None, None)
     }
 
-    /// Check 6 for a child that is not known.
+    /// Checks 3 and 6 for a child that is not known.
     fn apply_first(&mut self, arrival: &Arrival<'_>) -> Applied {
         let event = arrival.event;
+        let announcer =
+            self.sources.get_mut(event.source.as_ref()).and_then(|source| source.announcer.as_mut());
+        let said = announcer.filter(|(child, _)| **child == *event.child_id).map(|(_, seen)| seen);
+        if let Some(seen) = &said
+            && let Some(applied) = judge_identity(seen.identify(arrival.name, arrival.content), None)
+        {
+            return applied;
+        }
         let opens = match event.state {
             Some(State::Created) => true,
             Some(state) => event.lineage.external && !state.is_terminal(),
@@ -319,6 +334,7 @@ impl Projector {
         let (true, Some(state)) = (opens, event.state) else {
             return Applied::new(Status::Conflict, Some(Note::UnknownChild), None);
         };
+        let seen = said.map(std::mem::take).unwrap_or_default();
         let estimated = event.details.as_ref().is_some_and(is_estimated);
         let mut record = Record {
             source: event.source.as_ref().into(),
@@ -340,25 +356,27 @@ impl Projector {
             late_evidence: None,
             notes: None,
             facts: None,
-            seen: Seen::default(),
-            epoch: self.sources.get(event.source.as_ref()).map_or(0, |source| source.epoch_number),
+            seen,
             last_state_sequence: event.sequence,
         };
         record.seen.insert(arrival.name, arrival.content);
+        record.gap_detected = record.seen.has_hole();
         record.fold(event);
+        let gap = record.gap_detected.then_some(Note::SequenceGap);
+        let status = if gap.is_some() { Status::Provisional } else { Status::Applied };
         let key = self.insert(record);
         self.deadlines.push(Reverse((arrival.at.plus_millis(self.config.stale_after_ms), key)));
-        Applied::new(Status::Applied, None, Some(key))
+        Applied::new(status, gap, Some(key))
     }
 
     fn insert(&mut self, record: Record) -> RecordKey {
         let (source, child_id) = (record.source.clone(), record.child_id.clone());
         let key = if let Some(slot) = self.free.pop() {
             let generation = self.slots[slot as usize].generation;
-            self.slots[slot as usize].record = Some(record);
+            self.slots[slot as usize].record = Some(Box::new(record));
             RecordKey { slot, generation }
         } else {
-            self.slots.push(Slot { generation: 0, record: Some(record) });
+            self.slots.push(Slot { generation: 0, record: Some(Box::new(record)) });
             RecordKey { slot: u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX), generation: 0 }
         };
         self.sources.entry(source).or_default().children.insert(child_id, key);
@@ -368,14 +386,9 @@ impl Projector {
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
-        let epoch = self.sources.get(arrival.event.source.as_ref()).map_or(0, |source| source.epoch_number);
         let Some(record) = self.get_mut(key) else {
             return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
         };
-        if record.epoch != epoch {
-            record.restart_window();
-            record.epoch = epoch;
-        }
         if let Some(applied) = judge_identity(record.seen.identify(arrival.name, arrival.content), Some(key))
         {
             return Ok(applied);
@@ -404,7 +417,7 @@ impl Projector {
             Some(next) => record.judge_edge(next, event.sequence)?,
             None => false,
         };
-        let was_stale = record.freshness.stale.is_some();
+        let before = record.freshness;
         record.seen.insert(arrival.name, arrival.content);
         record.gap_detected |= gap;
         record.take(arrival);
@@ -416,9 +429,9 @@ impl Projector {
         let status = if note.is_some() { Status::Provisional } else { Status::Applied };
         let mut applied = Applied::new(status, note, Some(key));
         applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
-        if was_stale && record.freshness.stale.is_none() {
-            let due = record.freshness.newest.at.plus_millis(config.stale_after_ms);
-            self.deadlines.push(Reverse((due, key)));
+        let Freshness { newest, stale, .. } = record.freshness;
+        if stale.is_none() && (before.stale.is_some() || newest.at < before.newest.at) {
+            self.deadlines.push(Reverse((newest.at.plus_millis(config.stale_after_ms), key)));
         }
         Ok(applied)
     }
@@ -467,9 +480,9 @@ impl NoteEvent {
 }
 
 impl Record {
-    /// The source is in a new epoch: what was seen in the old one is dropped.
+    /// The source is in a new epoch: what was seen in the old one is dropped, and what was missing in it stays missing.
     fn restart_window(&mut self) {
-        self.seen = Seen::default();
+        self.seen = if self.gap_detected { Seen::with_lost_events() } else { Seen::default() };
         self.last_state_sequence = None;
     }
 
@@ -525,11 +538,13 @@ impl Record {
         if self.started_at.estimated && !estimated {
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
         }
+        // The first real time takes the place of an estimated one, so that it may go back, once.
         let newest = &mut self.freshness.newest;
-        if arrival.at > newest.at || (newest.estimated && !estimated) {
+        let is_first_real = newest.estimated && !estimated;
+        if is_first_real || (arrival.at > newest.at && estimated == newest.estimated) {
             *newest = Estimate { at: arrival.at, estimated };
         }
-        if self.freshness.stale.is_some_and(|stale| arrival.at > stale.threshold) {
+        if self.freshness.stale.is_some_and(|stale| self.freshness.newest.at > stale.threshold) {
             let stale = self.freshness.stale.take();
             let same_reason =
                 |open: &mut Reconciliation| stale.is_some_and(|stale| stale.reason == open.reason);
@@ -579,7 +594,11 @@ impl Record {
     }
 
     fn open_reconciliation(&mut self, reason: Note, deadline: Moment) {
-        self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
+        let open = self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
+        // Fresh evidence answers what silence asked, and nothing else.
+        if open.reason == Note::Silence {
+            open.reason = reason;
+        }
     }
 
     fn note(&mut self, event: &Event<'_>) {

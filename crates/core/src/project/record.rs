@@ -50,8 +50,6 @@ pub struct Record {
     /// What bridged events add up to.
     pub facts: Option<Box<Facts>>,
     pub(super) seen: Seen,
-    /// The epoch, counted by the source, that `seen` and `last_state_sequence` belong to.
-    pub(super) epoch: u32,
     pub(super) last_state_sequence: Option<u64>,
 }
 

@@ -1,0 +1,242 @@
+//! `LifecycleProjector`: the projection for JavaScript.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+
+use agent_lifecycle_core::contract::{Event, Moment, Refusal};
+use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
+use agent_lifecycle_core::project::rows::{BesideAll, rows};
+use agent_lifecycle_core::project::{Applied, Config, Note, Projector, Record};
+use napi::{Env, Result};
+use napi_derive::napi;
+use serde::Serialize;
+
+use crate::convert::{integer, moment, optional_moment, text};
+use crate::error::refuse;
+
+/// How a projection judges.
+#[napi(object)]
+#[derive(Default)]
+pub struct NativeProjectorOptions {
+    /// Milliseconds without evidence after which a child is stale; 120,000 by default.
+    pub stale_after_ms: Option<f64>,
+    /// Milliseconds that an authority has to answer; 30,000 by default.
+    pub reconcile_deadline_ms: Option<f64>,
+}
+
+impl NativeProjectorOptions {
+    pub(crate) fn config(&self, env: Env) -> Result<Config> {
+        let default = Config::default();
+        let stale = integer(env, self.stale_after_ms, 1, default.stale_after_ms, "staleAfterMs")?;
+        let deadline = integer(
+            env,
+            self.reconcile_deadline_ms,
+            1,
+            default.reconcile_deadline_ms,
+            "reconcileDeadlineMs",
+        )?;
+        let number = || RandomState::new().hash_one(());
+        Ok(Config { stale_after_ms: stale, reconcile_deadline_ms: deadline, hash_keys: (number(), number()) })
+    }
+}
+
+/// What became of an event, with its record.
+#[derive(Serialize)]
+struct AppliedView<'a> {
+    status: agent_lifecycle_core::project::Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Note>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a Record>,
+    diagnostics: Vec<NoteView>,
+}
+
+#[derive(Serialize)]
+struct NoteView {
+    code: Note,
+    message: &'static str,
+}
+
+#[derive(Serialize)]
+struct RefusedView<'a> {
+    status: &'static str,
+    error: RefusalView<'a>,
+}
+
+#[derive(Serialize)]
+struct RefusalView<'a> {
+    code: &'static str,
+    path: &'a str,
+    message: &'a str,
+}
+
+/// What became of the events of a chunk.
+#[derive(Serialize)]
+struct ChunkView<'a> {
+    events: u64,
+    results: BTreeMap<&'static str, u64>,
+    rejected: Vec<RejectedView>,
+    diagnostics: &'a [Diagnostic],
+    total: u64,
+    pending: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RejectedView {
+    status: &'static str,
+    code: &'static str,
+    message: String,
+    offset: u64,
+    event_id: String,
+}
+
+/// Events of one call that are named because they came to nothing.
+const REJECTED: usize = 32;
+
+/// A projection of children from their events.
+#[napi]
+pub struct NativeProjector {
+    projector: Projector,
+    parser: JsonlParser,
+}
+
+#[napi]
+impl NativeProjector {
+    /// An empty projection.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, options: Option<NativeProjectorOptions>) -> Result<Self> {
+        let config = options.unwrap_or_default().config(env)?;
+        Ok(Self { projector: Projector::new(config), parser: JsonlParser::default() })
+    }
+
+    /// Applies the event in the JSON text of one value; the result as JSON text.
+    #[napi(catch_unwind)]
+    pub fn apply(&mut self, env: Env, event: String, received_at: Option<String>) -> Result<String> {
+        let received = optional_moment(env, received_at, "receivedAt")?;
+        let applied = self.take(event.as_bytes(), received).map_err(|refusal| refuse(env, &refusal))?;
+        Ok(text(&self.view(applied)))
+    }
+
+    /// Applies events, one JSON text a line; their results or refusals as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn apply_many(&mut self, env: Env, events: String, received_at: Option<String>) -> Result<String> {
+        let received = optional_moment(env, received_at, "receivedAt")?;
+        let results = events.lines().map(|event| match self.take(event.as_bytes(), received) {
+            Ok(applied) => text(&self.view(applied)),
+            Err(Refusal { code, path, message }) => {
+                let error = RefusalView { code: code.as_str(), path: &path, message: &message };
+                text(&RefusedView { status: "refused", error })
+            }
+        });
+        Ok(format!("[{}]", results.collect::<Vec<_>>().join(",")))
+    }
+
+    /// Applies the events that `chunk` completes; what became of them as JSON text. `end` closes the stream.
+    #[napi(catch_unwind)]
+    pub fn apply_jsonl(
+        &mut self,
+        env: Env,
+        chunk: &[u8],
+        received_at: Option<String>,
+        end: bool,
+    ) -> Result<String> {
+        let received = optional_moment(env, received_at, "receivedAt")?;
+        let Self { projector, parser } = self;
+        let mut view = ChunkView {
+            events: 0,
+            results: BTreeMap::new(),
+            rejected: Vec::new(),
+            diagnostics: &[],
+            total: 0,
+            pending: 0,
+        };
+        parser.push(chunk, &mut |event, (offset, _)| {
+            view.events += 1;
+            let (status, fault) = match projector.apply(&event, received) {
+                Ok(Applied { status, note, .. }) => {
+                    let fault = note.map(|note| (note.as_str(), note.message().to_owned()));
+                    (status.as_str(), fault)
+                }
+                Err(refusal) => ("refused", Some((refusal.code.as_str(), refusal.to_string()))),
+            };
+            *view.results.entry(status).or_default() += 1;
+            if let Some((code, message)) = fault
+                && view.rejected.len() < REJECTED
+            {
+                let event_id = event.event_id.into_owned();
+                view.rejected.push(RejectedView { status, code, message, offset, event_id });
+            }
+        });
+        if end {
+            parser.end();
+        }
+        let log = parser.take_diagnostics();
+        view.diagnostics = log.kept();
+        view.total = log.total();
+        view.pending = parser.pending();
+        Ok(text(&view))
+    }
+
+    /// The record of a child as JSON text.
+    #[napi(catch_unwind)]
+    pub fn snapshot(&self, source: String, child_id: String) -> Option<String> {
+        self.projector.record(&source, &child_id).map(text)
+    }
+
+    /// All rows in tree order as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn list(&self) -> String {
+        text(&rows(self.projector.records(), &BesideAll::new()))
+    }
+
+    /// Marks what is stale at `now`; the results as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn mark_stale(&mut self, env: Env, now: String) -> Result<String> {
+        let marked = self.projector.mark_stale(moment(env, &now, "now")?);
+        Ok(text(&marked.into_iter().map(|applied| self.view(applied)).collect::<Vec<_>>()))
+    }
+
+    /// Moves a source to a new epoch.
+    #[napi(catch_unwind)]
+    pub fn advance_epoch(
+        &mut self,
+        env: Env,
+        source: String,
+        from: String,
+        to: String,
+        at: String,
+    ) -> Result<()> {
+        let at = moment(env, &at, "observedAt")?;
+        self.projector.advance_epoch(&source, &from, &to, at).map_err(|refusal| refuse(env, &refusal))
+    }
+
+    /// Drops terminal records that ended before a time; their sources and ids as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn forget(&mut self, env: Env, terminal_before: String) -> Result<String> {
+        let before = moment(env, &terminal_before, "terminalBefore")?;
+        Ok(text(&self.projector.forget(before)))
+    }
+
+    /// `{count, recent}` of what authorities changed, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn audit(&self) -> String {
+        text(self.projector.audit())
+    }
+
+    fn take(&mut self, event: &[u8], received: Option<Moment>) -> std::result::Result<Applied, Refusal> {
+        let event = Event::from_json(event).map_err(Refusal::from)?;
+        self.projector.apply(&event, received)
+    }
+
+    fn view(&self, applied: Applied) -> AppliedView<'_> {
+        let Applied { status, note, also, record } = applied;
+        let notes = note.into_iter().chain(also);
+        AppliedView {
+            status,
+            code: note,
+            record: record.and_then(|key| self.projector.get(key)),
+            diagnostics: notes.map(|code| NoteView { code, message: code.message() }).collect(),
+        }
+    }
+}

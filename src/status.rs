@@ -1,0 +1,131 @@
+//! The command's `status` and `validate`.
+
+use std::path::{Path, PathBuf};
+
+use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::display::{Look, NO_EVIDENCE, NO_SESSION, inert, summary, tree};
+use agent_lifecycle_io::status::{Options, Scan};
+use agent_lifecycle_io::validate::validate;
+use napi::{Env, Result};
+use napi_derive::napi;
+
+use crate::convert::{integer, optional_moment, text};
+use crate::error::Refusal;
+use crate::projector::NativeProjectorOptions;
+
+/// What `status` is to read, and how.
+#[napi(object)]
+pub struct NativeStatusOptions {
+    /// Files and folders; none means the default places.
+    pub paths: Vec<String>,
+    /// The home folder.
+    pub home: Option<String>,
+    /// In the default places: milliseconds without evidence after which a session is counted, not shown.
+    pub since_ms: Option<f64>,
+    /// Only what is at work or waits for somebody.
+    pub active: bool,
+    /// The present time; the clock's by default.
+    pub now: Option<String>,
+}
+
+/// How text is drawn.
+#[napi(object)]
+pub struct NativeLook {
+    /// With terminal colours.
+    pub color: bool,
+    /// Columns; lines are cut there.
+    pub width: Option<f64>,
+}
+
+impl NativeLook {
+    pub(crate) fn look(&self, env: Env, now: Moment) -> Result<Look> {
+        let width = self.width.map(|width| integer(env, Some(width), 1, 0, "width")).transpose()?;
+        Ok(Look { now, color: self.color, width: width.and_then(|width| usize::try_from(width).ok()) })
+    }
+}
+
+/// A status that is being read.
+#[napi]
+pub struct NativeStatus {
+    scan: Scan,
+}
+
+#[napi]
+impl NativeStatus {
+    /// Finds what is to be read.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, options: NativeStatusOptions) -> Result<Self> {
+        let NativeStatusOptions { paths, home, since_ms, active, now } = options;
+        let options = Options {
+            paths: paths.into_iter().map(PathBuf::from).collect(),
+            home: home.map(PathBuf::from),
+            since_ms: since_ms.map(|since| integer(env, Some(since), 0, 0, "sinceMs")).transpose()?,
+            active,
+            now: optional_moment(env, now, "now")?,
+            config: NativeProjectorOptions::default().config(env)?,
+        };
+        let scan = Scan::new(options).map_err(|error| unreadable(env, &error))?;
+        Ok(Self { scan })
+    }
+
+    /// Reads the next session. `false` when there is none.
+    #[napi(catch_unwind)]
+    pub fn step(&mut self) -> bool {
+        self.scan.step()
+    }
+
+    /// Sessions read, and how many there are.
+    #[napi(catch_unwind)]
+    pub fn progress(&self) -> Vec<u32> {
+        let (read, total) = self.scan.progress();
+        [read, total].map(|count| u32::try_from(count).unwrap_or(u32::MAX)).to_vec()
+    }
+
+    /// `{rows, hidden, diagnostics, evidence}` as JSON text.
+    #[napi(catch_unwind)]
+    pub fn json(&self) -> String {
+        text(self.scan.report())
+    }
+
+    /// The rows as text for people.
+    #[napi(catch_unwind)]
+    pub fn text(&self, env: Env, look: NativeLook) -> Result<String> {
+        let report = self.scan.report();
+        let mut lines = Vec::new();
+        if !report.evidence {
+            lines.push(NO_EVIDENCE.to_owned());
+        } else if report.rows.is_empty() && report.hidden == 0 {
+            lines.push(NO_SESSION.to_owned());
+        } else {
+            lines.push(tree(&report.rows, look.look(env, self.scan.now())?));
+            let hidden = match report.hidden {
+                0 => String::new(),
+                hidden => format!(", {hidden} hidden (--all shows them)"),
+            };
+            lines.push(summary(&report.rows) + &hidden);
+        }
+        let diagnostics = &report.diagnostics;
+        if !diagnostics.counts.is_empty() {
+            let counts = diagnostics.counts.iter().map(|(code, times)| format!("{code} {times}"));
+            lines.push(format!("diagnostics: {}", counts.collect::<Vec<_>>().join(", ")));
+        }
+        lines.extend(
+            diagnostics.unsupported.iter().map(|path| format!("unsupported source: found {}", inert(path))),
+        );
+        lines.extend(diagnostics.unreadable.iter().map(|what| format!("unreadable: {}", inert(what))));
+        Ok(lines.join("\n") + "\n")
+    }
+}
+
+/// What the file at `path` is found to be, as JSON text.
+#[napi(catch_unwind)]
+pub fn validate_file(env: Env, path: String) -> Result<String> {
+    validate(Path::new(&path)).map(|report| text(&report)).map_err(|error| {
+        let error = std::io::Error::new(error.kind(), format!("{path}: {error}"));
+        unreadable(env, &error)
+    })
+}
+
+fn unreadable(env: Env, error: &std::io::Error) -> napi::Error {
+    Refusal { code: "unreadable", path: None, message: &error.to_string() }.into_error(env)
+}

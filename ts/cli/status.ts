@@ -1,0 +1,78 @@
+// `agent-lifecycle status`: reads sessions one at a time and shows them as a tree, or as JSON.
+import { homedir } from "node:os";
+import { parseArgs } from "node:util";
+import { callNative } from "../native.js";
+import { Exit, UsageError } from "./exit.js";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
+
+export async function status(args: string[]): Promise<Exit> {
+  const { values, positionals } = parse(args);
+  const { since = "24h", all = false, active = false, json = false, now } = values;
+  const options = {
+    paths: positionals,
+    home: homedir(),
+    active,
+    ...(all ? {} : { sinceMs: duration(since) }),
+    ...(now === undefined ? {} : { now }),
+  };
+  const reading = callNative((native) => new native.NativeStatus(options));
+  await readAll(reading);
+  const { stdout } = process;
+  const color = stdout.isTTY === true && !process.env["NO_COLOR"];
+  const look = { color, ...(stdout.isTTY ? { width: stdout.columns } : {}) };
+  stdout.write(json ? `${callNative(() => reading.json())}\n` : callNative(() => reading.text(look)));
+  return Exit.Fine;
+}
+
+interface Reading {
+  step(): boolean;
+  progress(): number[];
+}
+
+/** Reads every session, with a progress line where a person waits at a terminal. */
+async function readAll(reading: Reading): Promise<void> {
+  const shows = process.stderr.isTTY === true;
+  let shownAt = performance.now();
+  let shown = false;
+  while (callNative(() => reading.step())) {
+    if (shows && performance.now() - shownAt > 100) {
+      const [read, total] = reading.progress();
+      process.stderr.write(`\r\u001b[Kreading session ${read} of ${total}`);
+      shownAt = performance.now();
+      shown = true;
+      // Lets an interruption through.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  if (shown) process.stderr.write("\r\u001b[K");
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        json: { type: "boolean" },
+        active: { type: "boolean" },
+        all: { type: "boolean" },
+        since: { type: "string" },
+        now: { type: "string" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+/** `24h`, `90m`, `30s`, `7d` in milliseconds. */
+function duration(text: string): number {
+  const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const factor = unit === undefined ? undefined : UNITS[unit];
+  if (factor === undefined) {
+    throw new UsageError(`--since ${JSON.stringify(text)} is no time span; write 30s, 90m, 24h or 7d`);
+  }
+  return Number(amount) * factor;
+}

@@ -1,0 +1,97 @@
+// The one row shape of command, monitor and views.
+import type { Capabilities, Capability, LifecycleState, WaitingReason } from "./contract.js";
+
+/** How a turn or a tool ended. */
+export type Outcome = "success" | "error" | "cancelled";
+
+/** One child as displays show it. Members that are not known are `null`. All times are RFC 3339 UTC. */
+export interface Row {
+  /** Unique among all rows, and stable. */
+  key: string;
+  childId: string;
+  source: string;
+  provider: string | null;
+  agentVersion: string | null;
+  sessionId: string | null;
+  /** The row that it belongs under. */
+  parentKey: string | null;
+  rootKey: string;
+  /** Which life this is; older ones are history. */
+  attempt: number;
+  /** The literal state. */
+  state: LifecycleState;
+  stateSince: string;
+  /** For state `waiting`; `child` where its turn ended and children live. */
+  waitingReason: WaitingReason | null;
+  waits: { waitId: string; reason: WaitingReason; since: string }[];
+  /** The newest turn. A turn's end is not a session's end. */
+  turn: { turnId: string; open: boolean; outcome?: Outcome } | null;
+  /** All turns, the last 32 by name. */
+  turns: { count: number; recent: { turnId: string; outcome?: Outcome }[] };
+  /** The newest activity text; of the past where nothing is open. */
+  activity: string | null;
+  tools: { count: number; open: { toolId: string; name: string; since: string }[] };
+  /** Direct children that have not ended. */
+  liveChildren: number;
+  title: string | null;
+  model: string | null;
+  place: { cwd: string | null; branch: string | null };
+  startedAt: string;
+  freshness: {
+    /** The newest evidence. */
+    at: string;
+    /** Whether that is too old; it says nothing about how the child is. */
+    stale: boolean;
+    reason: string | null;
+    /** What came of asking; `unavailable` where there is nobody to ask. */
+    reconcile: "pending" | "unanswered" | "unavailable" | null;
+  };
+  evidence: { pid: number | null; processAlive: "yes" | "no" | "unknown" };
+  outcome: {
+    /** The terminal state, once there is one. */
+    terminal: LifecycleState | null;
+    exitCode?: number;
+    signal?: string;
+    cause: Capability;
+  };
+  /** Tokens used, each message counted once. */
+  usage: { input: number; cached: number; output: number } | null;
+  context: { used: number; window: number | null } | null;
+  /** The path of its journal. */
+  transcript: string | null;
+  result: string | null;
+  capabilities: Capabilities & {
+    /** Whether a wait for a permission would be seen; where `unknown`, it looks like a slow tool. */
+    permissionWaits: Capability;
+  };
+  /** Whether events are missing. */
+  gapDetected: boolean;
+  /** An unannounced epoch that spoke of it. */
+  epochConflict: string | null;
+  /** How many events came after its end. */
+  lateEvidence: number;
+  /** Faults in its journal by their code. */
+  diagnostics: Record<string, number>;
+  /** Whether more than 20 % of its journal's records were of unknown types. */
+  degraded: boolean;
+  /** What wants a person's attention. */
+  attention: { id: string; kind: WaitingReason; since: string } | null;
+  /** What the host attached. */
+  host: null;
+}
+
+/** A row with those below it. */
+export interface RowTree extends Row {
+  children: RowTree[];
+}
+
+/** Rows in tree order as a tree. */
+export function treeOf(rows: readonly Row[]): RowTree[] {
+  const nodes = new Map(rows.map((row): [string, RowTree] => [row.key, { ...row, children: [] }]));
+  const roots: RowTree[] = [];
+  for (const node of nodes.values()) {
+    const parent = node.parentKey === null ? undefined : nodes.get(node.parentKey);
+    (parent?.children ?? roots).push(node);
+  }
+  return roots;
+}
