@@ -1,7 +1,7 @@
 // The contract through the addon: what a value is normalised to, and that a value and its bytes get the same verdict.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { JsonlLifecycleParser, LifecycleError, normalizeLifecycleEvent, redact } from "agent-lifecycle";
 import { event, note } from "./support/events.mjs";
 
@@ -140,10 +140,8 @@ const odd = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.jsonValue({ maxDepth: 4 }),
 );
-const MEMBERS = [
-  ...Object.keys(event()),
-  ...["waitingReason", "sequence", "activity", "details", "capabilities", "unknown"],
-];
+const OPTIONAL = ["waitingReason", "sequence", "activity", "details", "capabilities", "unknown"];
+const MEMBERS = Object.keys(event()).concat(OPTIONAL);
 const nearlyEvents = fc
   .tuple(
     fc.constantFrom(event(), note("e2", "heartbeat"), event({ kind: "state_changed", state: "waiting" })),

@@ -3,5 +3,5 @@
 require("./tools.cjs").check("build");
 require("./main.cjs")(function (setup) {
   setup.ensureAll();
-  setup.run(process.execPath, [setup.at("dist", "cli", "main.js"), "demo"].concat(process.argv.slice(2)));
+  setup.run(process.execPath, [setup.at("scripts", "demo.cjs")]);
 });

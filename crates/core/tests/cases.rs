@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agent_lifecycle_core::agent::Outcome;
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::decode::{DiagnosticCode, JsonlParser};
@@ -60,15 +61,15 @@ impl Story {
     }
 
     fn end_turn(&mut self, second: u32) {
-        self.say(second, message(second, json!([{"type": "text", "text": "Done."}]), "end_turn"));
+        self.say(second, message(second, &json!([{"type": "text", "text": "Done."}]), "end_turn"));
     }
 
-    fn call(&mut self, second: u32, id: &str, name: &str, input: Value) {
-        let block = json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
-        self.say(second, message(second, block, "tool_use"));
+    fn call(&mut self, second: u32, id: &str, name: &str) {
+        let block = json!([{"type": "tool_use", "id": id, "name": name, "input": {"description": id, "run_in_background": true}}]);
+        self.say(second, message(second, &block, "tool_use"));
     }
 
-    fn result(&mut self, second: u32, id: &str, details: Value) {
+    fn result(&mut self, second: u32, id: &str, details: &Value) {
         let block = json!([{"type": "tool_result", "tool_use_id": id, "content": "x"}]);
         let record =
             json!({"type": "user", "message": {"role": "user", "content": block}, "toolUseResult": details});
@@ -77,9 +78,9 @@ impl Story {
 
     /// Launches a sub-agent in the background, with a journal of its own.
     fn launch(&mut self, second: u32, id: &str) {
-        self.call(second, id, "Agent", json!({"description": id, "run_in_background": true}));
+        self.call(second, id, "Agent");
         let details = json!({"isAsync": true, "status": "async_launched", "agentId": format!("agent-{id}")});
-        self.result(second, id, details);
+        self.result(second, id, &details);
         let role = Role::Child { agent_id: format!("agent-{id}") };
         let recognized = Recognized { session_id: "s".to_owned(), role };
         let journal = self.pipeline.add_journal(format!("{id}.jsonl"), recognized, None);
@@ -89,7 +90,7 @@ impl Story {
     /// A line of a sub-agent's own.
     fn progress(&mut self, second: u32, id: &str) {
         let journal = self.agents.iter().find(|(known, _)| known == id).unwrap().1;
-        let mut record = message(second, json!([{"type": "text", "text": "..."}]), "tool_use");
+        let mut record = message(second, &json!([{"type": "text", "text": "..."}]), "tool_use");
         record["isSidechain"] = true.into();
         record["agentId"] = format!("agent-{id}").into();
         self.write(journal, second, record);
@@ -108,7 +109,7 @@ impl Story {
     }
 }
 
-fn message(id: u32, content: Value, stop: &str) -> Value {
+fn message(id: u32, content: &Value, stop: &str) -> Value {
     json!({"type": "assistant", "message": {
         "id": format!("m{id}"), "role": "assistant", "model": "opus", "content": content, "stop_reason": stop,
     }})
@@ -124,7 +125,7 @@ const QUESTION: (State, Option<WaitingReason>) = (State::Waiting, Some(WaitingRe
 const RUNNING: (State, Option<WaitingReason>) = (State::Running, None);
 
 fn last_turn(row: &Row) -> Option<&'static str> {
-    row.turn.as_ref()?.outcome.map(|outcome| outcome.as_str())
+    row.turn.as_ref()?.outcome.map(Outcome::as_str)
 }
 
 #[test]
@@ -207,17 +208,17 @@ fn s4_a_silent_sub_agent_is_stale_and_runs_again_with_its_next_line() {
 fn s5_a_wait_ends_with_its_own_answer_only() {
     let mut story = Story::new();
     story.prompt(0);
-    story.call(1, "a1", "AskUserQuestion", json!({}));
-    story.call(2, "a2", "ExitPlanMode", json!({}));
-    story.call(3, "other", "Bash", json!({}));
-    story.result(4, "other", json!({}));
+    story.call(1, "a1", "AskUserQuestion");
+    story.call(2, "a2", "ExitPlanMode");
+    story.call(3, "other", "Bash");
+    story.result(4, "other", &json!({}));
     let waits = |rows: &[Row]| rows[0].waits.iter().map(|wait| wait.wait_id.clone()).collect::<Vec<_>>();
     let rows = story.rows(4);
     assert_eq!((state(&rows[0]), waits(&rows)), (QUESTION, vec!["a1".to_owned(), "a2".to_owned()]));
-    story.result(5, "a1", json!({}));
+    story.result(5, "a1", &json!({}));
     let rows = story.rows(5);
     assert_eq!((state(&rows[0]), waits(&rows)), (QUESTION, vec!["a2".to_owned()]));
-    story.result(6, "a2", json!({}));
+    story.result(6, "a2", &json!({}));
     let rows = story.rows(6);
     assert_eq!((state(&rows[0]), rows[0].state_since, waits(&rows)), (RUNNING, at(6), vec![]));
 }
@@ -389,7 +390,7 @@ fn d9_nul_padding_loses_no_record() {
         let (mut plain, mut found) = (read(&fixture, <[u8]>::to_vec, 4096), read(&fixture, padded, 4096));
         let rows = found.as_array_mut().unwrap().iter_mut().zip(plain.as_array_mut().unwrap());
         for ((found, plain), journal) in rows.zip(&fixture.journals) {
-            let lines = journal.bytes.iter().filter(|byte| **byte == b'\n').count();
+            let lines = journal.bytes.split(|byte| *byte == b'\n').count() - 1;
             if fixture.journals.len() == 1 {
                 assert_eq!(
                     found["diagnostics"],

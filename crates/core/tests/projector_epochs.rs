@@ -166,6 +166,10 @@ fn the_host_advances_an_epoch() {
     ]);
     assert_eq!(advance(&mut story, "p0", "p2"), refused("$.from"));
     assert_eq!(advance(&mut story, "p1", "p1"), refused("$.to"));
+    // An epoch that no event can be of would shut the source out.
+    for to in ["", " ", " p2", "p\0", &"x".repeat(513)] {
+        assert_eq!(advance(&mut story, "p1", to), Err((Code::InvalidId, "$.to".to_owned())));
+    }
     assert_eq!(advance(&mut story, "p1", "p2"), Ok(()));
     // The record continues; its window is dropped at once.
     assert_eq!(story.record("s", "c"), "starting gap open=epoch_conflict");

@@ -5,7 +5,7 @@ use super::{Fault, File, has_extension};
 const IMPURE_MODULES: &[&str] = &["env", "fs", "net", "process", "thread"];
 const IMPURE_NAMES: &[&str] =
     &["SystemTime::now", "Instant::now", "OffsetDateTime::now", "napi::", "napi_derive"];
-const PROVIDERS_MAY_USE: &[&str] = &["agent", "contract", "json", "providers", "redact"];
+const PROVIDERS_MAY_USE: &[&str] = &["agent", "contract", "json", "providers", "redact", "text"];
 
 pub(super) fn core_is_pure(files: &[File]) -> Vec<Fault> {
     in_code(

@@ -14,7 +14,7 @@ use super::content::{ContentHasher, HashKeys, is_estimated};
 use super::dedupe::{Identity, Name, Seen};
 use super::record::{Estimate, Freshness, LateEvidence, NOTES, NoteEvent, Reconciliation, Record, Stale};
 use super::report::{Applied, Note, Status};
-use crate::contract::identity::SOURCE_NOTE;
+use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State, Timestamp};
 use crate::json::Json;
 
@@ -189,6 +189,11 @@ impl Projector {
         };
         if *known.epoch != *from {
             return refuse("$.from", "from must be the present epoch of the source".to_owned());
+        }
+        if identity(to) != Ok(to) {
+            let message =
+                "to must be an epoch as events give it: trimmed, not blank, at most 512 bytes, no U+0000";
+            return Err(Refusal::new(Code::InvalidId, "$.to", message));
         }
         if from == to || known.retired.iter().any(|retired| **retired == *to) {
             return refuse("$.to", "to must be an epoch that the source was never in".to_owned());
