@@ -6,6 +6,7 @@
 
 pub mod contract;
 mod convert;
+pub mod decoder;
 mod error;
 pub mod parser;
 pub mod pipeline;
