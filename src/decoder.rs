@@ -58,9 +58,9 @@ impl NativeRecordDecoder {
         let limit = record_limit(env, max_record_bytes)?;
         let select = select.map(|members| {
             let units = |text: &Utf16String| text.to_vec();
-            let members = members.iter().map(|NativeSelected { name, strings }| {
-                (units(name), strings.iter().map(units).collect())
-            });
+            let members = members
+                .iter()
+                .map(|NativeSelected { name, strings }| (units(name), strings.iter().map(units).collect()));
             Select::new(members).ok_or_else(|| {
                 let message = "select must name 1 to 64 members";
                 Refusal { code: "invalid_option", path: Some("select"), message }.into_error(env)

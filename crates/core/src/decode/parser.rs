@@ -96,10 +96,8 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
             log.add(DiagnosticCode::Oversize, message, (offset, length), head, true);
             None
         }
-        Frame::Unterminated { offset, length, bytes } => {
-            if bytes.len() as u64 != length
-                || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty())
-            {
+        Frame::Unterminated { offset, length, bytes, padding } => {
+            if padding > 0 || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty()) {
                 let message = "the stream ends inside this line; it was not taken for a record";
                 log.add(DiagnosticCode::Truncated, message, (offset, length), bytes, true);
             }

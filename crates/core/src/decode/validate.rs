@@ -17,16 +17,16 @@ pub fn validate(bytes: &[u8]) -> Result<(), JsonFault> {
 /// As [`validate`], and hands each member of the top-level object to `visit`: what its key has between the quotes, and its value.
 /// A member may be handed over before the text turns out to be broken.
 pub fn members<'a>(bytes: &'a [u8], visit: &mut impl FnMut(&'a [u8], &'a [u8])) -> Result<(), JsonFault> {
-    Cursor { bytes, at: 0 }.text(visit).ok_or_else(|| {
-        if is_too_deep(bytes) { JsonFault::TooDeep } else { JsonFault::Malformed }
-    })
+    Cursor { bytes, at: 0 }
+        .text(visit)
+        .ok_or_else(|| if is_too_deep(bytes) { JsonFault::TooDeep } else { JsonFault::Malformed })
 }
 
 /// Whether a text has more than [`JSON_DEPTH`] levels, also where it is broken.
 #[must_use]
 pub fn is_too_deep(bytes: &[u8]) -> bool {
-    // Each level takes two bytes, and to count all openers is far quicker than to tell strings from the rest.
-    bytes.len() > 2 * JSON_DEPTH && openers(bytes) > JSON_DEPTH && crate::json::depth(bytes) > JSON_DEPTH
+    // To count all openers is far quicker than to tell strings from the rest.
+    bytes.len() > JSON_DEPTH && openers(bytes) > JSON_DEPTH && crate::json::depth(bytes) > JSON_DEPTH
 }
 
 fn openers(bytes: &[u8]) -> usize {
@@ -246,7 +246,12 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
         }
         at += block.len();
     }
-    bytes.get(at..).unwrap_or_default().iter().position(|&byte| is_special(byte)).map_or(bytes.len(), |n| at + n)
+    bytes
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .position(|&byte| is_special(byte))
+        .map_or(bytes.len(), |n| at + n)
 }
 
 fn is_special(byte: u8) -> bool {
