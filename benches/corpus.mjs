@@ -13,14 +13,14 @@ export const A2 = { make: "varied", lines: 200_000, seed: 2 };
 /** Transcript lines of very different sizes. */
 export const B = { make: "transcript", lines: 20_000, seed: 3 };
 /** Five lines of 16 MiB among small ones. */
-export const C = { make: "huge", lines: 2000, seed: 4 };
+export const C = { make: "huge", lines: 2000, huge: 16 * 1024 * 1024, seed: 4 };
 
 const MAKERS = { varied: variedLines, transcript: transcriptLines, huge: hugeLines };
 
 /** The bytes of a corpus. */
 export function corpusBytes(shape) {
   if (shape.make === undefined) return smallEvents(shape);
-  const lines = MAKERS[shape.make]({ lines: shape.lines, random: mulberry32(shape.seed) });
+  const lines = MAKERS[shape.make]({ ...shape, random: mulberry32(shape.seed) });
   return Buffer.from(`${lines.join("\n")}\n`);
 }
 

@@ -48,11 +48,11 @@ export function transcriptLines({ lines, random }) {
   return out;
 }
 
-/** Small lines, with five of 16 MiB evenly among them. */
-export function hugeLines({ lines, random }) {
+/** Small lines, with five of `huge` bytes evenly among them. */
+export function hugeLines({ lines, huge, random }) {
   const out = [];
   for (let at = 0; at < lines; at++) {
-    const size = at % Math.ceil(lines / 5) === 0 ? 16 * 1024 * 1024 : 300;
+    const size = at % Math.ceil(lines / 5) === 0 ? huge : 300;
     out.push(JSON.stringify({ type: "result", at, text: "x".repeat(size - 40 + Math.floor(random() * 10)) }));
   }
   return out;
