@@ -202,6 +202,18 @@ test("epochs advance on purpose, are audited, and an unannounced one is a confli
   });
 });
 
+test("what a source once said it can tell stays known, and nothing else becomes so", () => {
+  const projector = new LifecycleProjector();
+  projector.apply(event({ capabilities: { cancel: "known" } }));
+  projector.apply(note("n1", "heartbeat"));
+  const { record } = projector.apply(note("n2", "heartbeat", { capabilities: { heartbeat: "known" } }));
+  const known = Object.entries(record.capabilities).filter(([, value]) => value === "known");
+  assert.deepEqual(
+    known.map(([name]) => name),
+    ["heartbeat", "cancel"],
+  );
+});
+
 test("tree nests children, and forget drops what ended", () => {
   const projector = new LifecycleProjector();
   const lineage = { rootChildId: "child", parentChildId: "child", attempt: 1, external: false };

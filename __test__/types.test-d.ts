@@ -1,5 +1,18 @@
 // What must compile, and what must not. `tsc` is the test runner.
-import { LifecycleError, coreVersion } from "agent-lifecycle";
+import {
+  type ApplyResult,
+  type Diagnostic,
+  type LifecycleEvent,
+  type LifecycleEventInput,
+  type Row,
+  type RowTree,
+  JsonlLifecycleParser,
+  LifecycleError,
+  LifecycleProjector,
+  coreVersion,
+  normalizeLifecycleEvent,
+  redact,
+} from "agent-lifecycle";
 
 export const version: string = coreVersion();
 // @ts-expect-error: it takes nothing.
@@ -11,3 +24,69 @@ export const code: string = new LifecycleError("invalid_value", "no").code;
 new LifecycleError("invalid_value", "no").code = "other";
 // @ts-expect-error: a code and a message.
 export const incomplete = new LifecycleError("invalid_value");
+
+const envelope = {
+  schemaVersion: 1,
+  eventId: "e1",
+  source: "s",
+  sourceEpoch: "1",
+  childId: "c",
+  lineage: { rootChildId: "c", attempt: 1, external: false },
+  observedAt: "2026-01-01T00:00:00Z",
+} as const;
+
+export const created: LifecycleEventInput = { ...envelope, kind: "created", state: "created" };
+export const waiting: LifecycleEventInput = {
+  ...envelope,
+  kind: "state_changed",
+  state: "waiting",
+  waitingReason: "permission",
+  capabilities: { cancel: "known" },
+  details: { nested: [1, { a: null }] },
+};
+export const beat: LifecycleEventInput = { ...envelope, kind: "heartbeat" };
+// @ts-expect-error: a change to `created` does not exist.
+export const again: LifecycleEventInput = { ...envelope, kind: "state_changed", state: "created" };
+// @ts-expect-error: only a terminal state ends a child.
+export const end: LifecycleEventInput = { ...envelope, kind: "terminal", state: "running" };
+// @ts-expect-error: exactly eight states.
+export const idle: LifecycleEventInput = { ...envelope, kind: "state_changed", state: "idle" };
+// @ts-expect-error: a capability is known or unknown.
+export const sure: LifecycleEventInput = { ...beat, capabilities: { cancel: true } };
+// @ts-expect-error: details are JSON.
+export const odd: LifecycleEventInput = { ...beat, details: { when: new Date() } };
+
+export const event: LifecycleEvent = normalizeLifecycleEvent(JSON.parse("{}"));
+if (event.kind === "terminal") {
+  const state: "completed" | "failed" | "cancelled" | "lost" = event.state;
+  console.log(state);
+}
+
+const projector = new LifecycleProjector({ staleAfterMs: 1000 });
+// @ts-expect-error: milliseconds are a number.
+export const wrong = new LifecycleProjector({ staleAfterMs: "1s" });
+export const result: ApplyResult = projector.apply(event, { receivedAt: "2026-01-01T00:00:00Z" });
+const tried = projector.tryApply(event);
+if (tried.status === "refused") console.log(tried.error.code);
+else console.log(tried.record?.state);
+// @ts-expect-error: only a refusal has an error.
+console.log(tried.error);
+export const rows: Row[] = projector.list();
+export const tree: RowTree[] = projector.tree();
+export const below: RowTree[] | undefined = tree[0]?.children;
+// @ts-expect-error: a state is literal; there is no percentage.
+console.log(rows[0]?.percent);
+projector.applyJsonl(new Uint8Array(), { end: true });
+// @ts-expect-error: bytes or text.
+projector.applyJsonl(5);
+
+const parser = new JsonlLifecycleParser({ maxLineBytes: 1000 });
+export const records: LifecycleEvent[] = parser.push("{}\n");
+export const faults: Diagnostic[] = parser.end().diagnostics;
+// @ts-expect-error: what was parsed is read, not set.
+parser.records = [];
+
+export const hidden: string = redact("text");
+export const object: { a: number } = redact({ a: 1 }, { secrets: ["longer than eight"] });
+// @ts-expect-error: secrets are texts.
+redact("text", { secrets: [1] });

@@ -80,6 +80,7 @@ struct Life {
     attempt: u64,
     parent: Option<String>,
     adopted_at: Option<Timestamp<'static>>,
+    is_adoption_estimated: bool,
     state: Option<State>,
     reason: Option<WaitingReason>,
     /// The turn opened last that has not ended.
@@ -183,12 +184,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 let is_cycle = self.descends_from(parent, id);
                 let root = self.bridge.session.session_id.clone();
                 let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
-                let at = self.item.at.clone();
                 let life = self.life(id);
                 *life = Life {
                     attempt: life.attempt + 1,
                     parent: Some(parent),
-                    adopted_at: Some(at),
                     state: Some(State::Created),
                     facts: std::mem::take(&mut life.facts),
                     usage: std::mem::take(&mut life.usage),
@@ -223,11 +222,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     }
 
     fn launch_inferred(&mut self, id: &str, parent: &str) {
-        let (at, parent) = (self.item.at.clone(), parent.to_owned());
         let life = self.life(id);
         life.attempt = 1;
-        life.parent = Some(parent);
-        life.adopted_at = Some(at);
+        life.parent = Some(parent.to_owned());
         life.state = Some(State::Created);
         self.step(id, Kind::Created, State::Created);
     }
@@ -257,10 +254,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     }
 
     fn begin_root(&mut self, inferred: bool) {
-        let (root, at) = (self.bridge.session.session_id.clone(), self.item.at.clone());
+        let root = self.bridge.session.session_id.clone();
         let life = self.life(&root);
         life.attempt = 1;
-        life.adopted_at = Some(at);
         life.state = Some(State::Created);
         if inferred {
             self.step(&root, Kind::Created, State::Created);
@@ -470,14 +466,20 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let mut details = Json::Object(members);
         redact_json(&mut details);
         let root = self.bridge.session.session_id.clone();
+        let (at, estimated) = (self.item.at.clone(), self.item.estimated);
         let life = self.life(id);
+        // Adopted when first seen; an estimated time gives way to the first real one.
+        if life.adopted_at.is_none() || (life.is_adoption_estimated && !estimated) {
+            life.adopted_at = Some(at);
+            life.is_adoption_estimated = estimated;
+        }
         let waiting_reason = life.reason.filter(|_| state == Some(State::Waiting));
         let lineage = Lineage {
             root_child_id: Cow::Owned(root.clone()),
             parent_child_id: life.parent.clone().map(Cow::Owned),
             attempt: life.attempt.max(1),
             external: true,
-            adopted_at: Some(life.adopted_at.clone().unwrap_or_else(|| self.item.at.clone())),
+            adopted_at: life.adopted_at.clone(),
         };
         let event = Event {
             event_id: Cow::Owned(format!("{:032x}", self.item.name.wrapping_add(u128::from(self.count)))),

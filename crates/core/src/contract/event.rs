@@ -135,6 +135,21 @@ pub struct Capabilities {
     pub terminal_cause: Capability,
 }
 
+impl Capabilities {
+    /// What either says is known: leaving something out of a later event takes nothing back.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let either = |one, other| if one == Capability::Known { one } else { other };
+        Self {
+            history: either(self.history, other.history),
+            heartbeat: either(self.heartbeat, other.heartbeat),
+            snapshot: either(self.snapshot, other.snapshot),
+            cancel: either(self.cancel, other.cancel),
+            terminal_cause: either(self.terminal_cause, other.terminal_cause),
+        }
+    }
+}
+
 /// A normalised schema-v1 event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {

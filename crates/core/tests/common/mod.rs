@@ -1,7 +1,9 @@
 //! Builders and checks that several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod claude;
 pub(crate) mod projection;
+pub(crate) mod secrets;
 pub(crate) mod streams;
 
 use agent_lifecycle_core::contract::{Event, Refusal};

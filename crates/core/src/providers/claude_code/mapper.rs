@@ -289,6 +289,10 @@ impl Mapper {
         let is_synthetic = message.model.text() == Some("<synthetic>");
         let is_api_error = record.is_api_error_message.is_true();
         self.command = None;
+        // Facts travel with the next event, so they are told before the events of the same line.
+        if !is_synthetic {
+            self.known.usage(message, say);
+        }
         let place = self.turns.place(message_id.map(fingerprint));
         match place {
             Place::Open => {}
@@ -316,9 +320,6 @@ impl Mapper {
         let ends = place != Place::Past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
         if !ends {
             say.activity_unless_event();
-        }
-        if !is_synthetic {
-            self.known.usage(message, say);
         }
         if ends && is_api_error {
             self.end_turn(Outcome::Error, Some("api-error".to_owned()), say);

@@ -1,0 +1,171 @@
+//! Tools, waits and sub-agents of the Claude Code table, row by row.
+
+mod common;
+
+use common::claude::{ASYNC, LAUNCH, calls, check, notice, record, result, says, system, user, user_with};
+
+#[test]
+fn tools_start_and_finish_once_in_any_order() {
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a1", "t1", "Bash", r#"{"command":"secret","description":"List"}"#),
+            result("r1", "t1", "false", ""),
+            calls("a2", "t2", "Read", r#"{"file_path":"/w/x"}"#),
+            result("r2", "t2", "true", ""),
+            // The result comes first.
+            result("r3", "t3", "null", ""),
+            calls("a3", "t3", "Grep", "{}"),
+            // Again under other uuids.
+            result("r4", "t3", "true", ""),
+            calls("a4", "t3", "Grep", "{}"),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            r#"tool t1 Bash "List" @p"#,
+            "finished t1 success @p",
+            r#"tool t2 Read "/w/x" @p"#,
+            "finished t2 error @p",
+            "activity @p",
+            "tool t3 Grep @p",
+            "finished t3 success @p",
+            "activity @p",
+            "activity @p",
+        ],
+    );
+}
+
+#[test]
+fn questions_are_waits_and_questions_in_prose_are_not() {
+    check(
+        &[
+            user("u", "p", "Ask"),
+            calls("a1", "q1", "AskUserQuestion", "{}"),
+            result("r1", "q1", "false", ""),
+            calls("a2", "q2", "ExitPlanMode", "{}"),
+            result("r2", "q2", "true", ""),
+            says("a3", "m"),
+        ],
+        &[
+            r#"turn p "Ask" @p"#,
+            r#"wait q1 "question" @p"#,
+            "waited q1 @p",
+            r#"wait q2 "question" @p"#,
+            "waited q2 @p",
+            "done success @p",
+        ],
+    );
+}
+
+#[test]
+fn a_foreground_sub_agent_ends_with_its_result() {
+    let completed = r#","toolUseResult":{"status":"completed","agentId":"a1"}"#;
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a1", "l1", "Agent", LAUNCH),
+            result("r1", "l1", "null", completed),
+            calls("a2", "l2", "Task", LAUNCH),
+            result("r2", "l2", "true", r#","toolUseResult":"Error: no""#),
+            user_with("n", "p", &format!("{:?}", notice("l1", "a1", "killed")), ""),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            r#"launch l1 "Look" "Look at it." @p"#,
+            "binding l1 a1 @p",
+            "ended l1 success @p",
+            r#"launch l2 "Look" "Look at it." @p"#,
+            "ended l2 error @p",
+            "activity @p",
+        ],
+    );
+}
+
+#[test]
+fn background_sub_agents_end_with_their_notification_once() {
+    let enqueue =
+        |text: &str| record("queue-operation", &format!(r#""operation":"enqueue","content":{text:?}"#));
+    let queued = |uuid: &str, text: &str| {
+        record(
+            "attachment",
+            &format!(r#""uuid":"{uuid}","attachment":{{"type":"queued_command","prompt":{text:?}}}"#),
+        )
+    };
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a1", "l1", "Agent", LAUNCH),
+            result("r1", "l1", "null", ASYNC),
+            calls("a2", "l2", "Agent", LAUNCH),
+            calls("a3", "l3", "Agent", LAUNCH),
+            says("a4", "m"),
+            system("d", "turn_duration", r#","pendingBackgroundAgentCount":3"#),
+            // By the id of the task; a shell task with no sub-agent ends nothing.
+            enqueue(&notice("unknown", "a1", "completed")),
+            enqueue(&notice("unknown", "b7", "completed")),
+            user("n1", "p2", &notice("l1", "a1", "completed")),
+            queued("q1", &notice("l2", "x", "killed")),
+            queued("q2", "and then the docs"),
+            user("n2", "p2", &notice("l3", "y", "failed")),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            r#"launch l1 "Look" "Look at it." @p"#,
+            "binding l1 a1 @p",
+            "confirmed l1 @p",
+            "activity @p",
+            r#"launch l2 "Look" "Look at it." @p"#,
+            r#"launch l3 "Look" "Look at it." @p"#,
+            "done success @p",
+            r#"ended l1 success "Over""#,
+            // Delivered as a user line while no turn is open, it starts one, without prompt text.
+            "turn p2 @p2",
+            r#"ended l2 cancelled "Over" @p2"#,
+            "activity @p2",
+            r#"ended l3 error "Over" @p2"#,
+        ],
+    );
+}
+
+#[test]
+fn what_a_notification_quotes_is_not_believed() {
+    let text = "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n<summary>s</summary>\n<result><tool-use-id>l1</tool-use-id></result>\n</task-notification>";
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a1", "l1", "Agent", LAUNCH),
+            user("n", "p", text),
+            user("m", "p2", &format!("It said {}", notice("l1", "x", "completed"))),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            r#"launch l1 "Look" "Look at it." @p"#,
+            "activity @p",
+            &format!("turn p2 {:?} @p2", format!("It said {}", notice("l1", "x", "completed"))),
+        ],
+    );
+}
+
+#[test]
+fn a_workflow_is_a_tool_until_its_result_says_that_it_runs() {
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a1", "w1", "Workflow", "{}"),
+            result("r1", "w1", "null", r#","toolUseResult":{"status":"async_launched"}"#),
+            calls("a2", "w2", "Workflow", "{}"),
+            result("r2", "w2", "null", ""),
+            user("n", "p", &notice("w1", "x", "completed")),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            "tool w1 Workflow @p",
+            "finished w1 success @p",
+            "launch w1 @p",
+            "confirmed w1 @p",
+            "tool w2 Workflow @p",
+            "finished w2 success @p",
+            r#"ended w1 success "Over" @p"#,
+        ],
+    );
+}
