@@ -13,7 +13,7 @@ const readme = read("README.md");
 const contract = read("docs/contract.md");
 
 const run = (args) => spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
-const sorted = (words) => [...new Set(words)].toSorted();
+const sorted = (list) => [...new Set(list)].toSorted();
 
 /** The bodies of fenced blocks of one language. */
 const blocks = (text, language) =>
@@ -45,6 +45,11 @@ function rows(text) {
 }
 
 const coded = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word);
+const members = (text) => rows(text).map(([cell]) => coded(cell)[0]);
+const codesBelow = (heading) => firstCells(section(contract, heading));
+const optionsIn = (text) => sorted(text.match(/--[a-z]+/g) ?? []);
+const product = (text) =>
+  text.split("*").reduce((before, factor) => before * Number(factor.replaceAll("_", "")), 1);
 const firstCells = (text) => sorted(rows(text).flatMap(([cell]) => coded(cell)));
 
 /** Every source file below a folder as text, its tests left out. */
@@ -118,10 +123,9 @@ test("commands that are shown print what is shown", () => {
 
 test("the command, its options and its exit codes are those of --help", () => {
   const { stdout } = run(["dist/cli/main.js", "--help"]);
-  const options = (text) => sorted(text.match(/--[a-z]+/g) ?? []);
   const [, status, validate] = /(status \[[\s\S]*?)\n {6}[\s\S]*?(validate <.*)/.exec(stdout);
   const documented = rows(section(readme, "### status")).flatMap(([cell]) => coded(cell));
-  assert.deepEqual(options(documented.join(" ")), options(status));
+  assert.deepEqual(optionsIn(documented.join(" ")), optionsIn(status));
   assert.ok(readme.includes(`agent-lifecycle ${validate}`));
   const exits = rows(section(readme, "### Exit codes")).map(([code]) => code);
   assert.deepEqual(exits, ["0", "1", "2"]);
@@ -191,14 +195,13 @@ test("kinds, reasons and statuses are the code's", () => {
 });
 
 test("the codes are the code's, in both directions", () => {
-  const of = (heading) => firstCells(section(contract, heading));
-  assert.deepEqual(of("### Refusals of an event"), words("Code"));
-  assert.deepEqual(of("### Notes on a result"), words("Note"));
-  assert.deepEqual(of("### Notes on a result"), union("ApplyCode"));
-  assert.deepEqual(of("### Faults of lines"), words("DiagnosticCode"));
-  assert.deepEqual(of("### Faults of lines"), union("DiagnosticCode"));
+  assert.deepEqual(codesBelow("### Refusals of an event"), words("Code"));
+  assert.deepEqual(codesBelow("### Notes on a result"), words("Note"));
+  assert.deepEqual(codesBelow("### Notes on a result"), union("ApplyCode"));
+  assert.deepEqual(codesBelow("### Faults of lines"), words("DiagnosticCode"));
+  assert.deepEqual(codesBelow("### Faults of lines"), union("DiagnosticCode"));
   const counts = [...groups(io, /\bcount\("(\w+)"/g), ...groups(core, /diagnostics\.insert\("(\w+)"/g)];
-  assert.deepEqual(of("### Counts of the command"), sorted(counts));
+  assert.deepEqual(codesBelow("### Counts of the command"), sorted(counts));
   const refusals = new Set(words("Code"));
   const others = [
     ...groups(skin, /\bcode: "(\w+)"/g),
@@ -206,19 +209,20 @@ test("the codes are the code's, in both directions", () => {
     ...groups(ts, /new LifecycleError\(\s*"(\w+)"/g),
     ...groups(ts, /jsonText\(\w+, "\w+", "(\w+)"\)/g),
   ];
-  assert.deepEqual(of("### Codes of the package"), sorted(others.filter((code) => !refusals.has(code))));
+  assert.deepEqual(
+    codesBelow("### Codes of the package"),
+    sorted(others.filter((code) => !refusals.has(code))),
+  );
 });
 
 test("each number in a table of limits is the constant's", () => {
   const all = `${core}\n${io}\n${skin}`;
-  const value = (text) =>
-    text.split("*").reduce((product, part) => product * Number(part.replaceAll("_", "")), 1);
   let checked = 0;
   for (const cells of rows(contract)) {
     const [name] = /^`([A-Z_]+|[a-z_]+_ms)`$/.exec(cells.at(-1))?.slice(1) ?? [];
     if (name === undefined) continue;
     const defined = new RegExp(`(?:const ${name}: \\w+ = |${name}: )([\\d_]+(?: \\* [\\d_]+)*)[;,]`, "g");
-    const values = groups(all, defined).map(value);
+    const values = groups(all, defined).map(product);
     const [number] = cells
       .filter((cell) => /^[\d,]+$/.test(cell))
       .map((cell) => Number(cell.replaceAll(",", "")));
@@ -232,18 +236,17 @@ test("the members of a row, of an event and of `status --json` are those that th
   const projector = new LifecycleProjector();
   projector.apply(event());
   const [row] = projector.list();
-  const member = (text) => rows(text).map(([cell]) => coded(cell)[0]);
   const [shape] = section(contract, "## A row").split("\n| what |");
-  assert.deepEqual(member(shape), Object.keys(row));
+  assert.deepEqual(members(shape), Object.keys(row));
   const [json] = section(contract, "### `status --json`").split("\n`validate");
   const { stdout } = run(["dist/cli/main.js", "status", "fixtures/claude-code/basic-turn", "--json"]);
-  assert.deepEqual(member(json), Object.keys(JSON.parse(stdout)));
+  assert.deepEqual(members(json), Object.keys(JSON.parse(stdout)));
   assert.deepEqual(Object.keys(JSON.parse(stdout).rows[0]), Object.keys(row));
 });
 
 test("the members of an event, and which of them may be left out, are those of the table", () => {
-  const [members] = section(contract, "## The event").split("\n### ");
-  const documented = rows(members).map(([cell]) => coded(cell)[0]);
+  const [table] = section(contract, "## The event").split("\n### ");
+  const documented = members(table);
   const full = state("e1", "waiting", {
     waitingReason: "prompt",
     sequence: 1,
