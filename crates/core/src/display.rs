@@ -120,7 +120,8 @@ fn cells(row: &Row, prefix: &str, now: Moment) -> [String; 5] {
     let agent = match (&row.parent_key, &row.provider) {
         (Some(_), _) => String::new(),
         (None, Some(provider)) => {
-            let version = row.agent_version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            let version =
+                row.agent_version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
             inert(&format!("{provider}{version}"))
         }
         (None, None) => cut(&inert(&row.source), TITLE_COLUMNS),

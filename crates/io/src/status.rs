@@ -15,11 +15,13 @@ use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::Recognized;
+use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
 use serde::Serialize;
 
 use crate::discover::{self, Candidate, Format, Found};
 
+/// Items of one session held at most before they become events, so that a large session costs no more memory than this.
+const WAITING_ITEMS: usize = 65_536;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
@@ -175,16 +177,25 @@ impl Scan {
 
     fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
-        for (file, recognized) in journals {
+        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
+        let mut faults = BTreeMap::new();
+        // The session's own journal first: where a session is too large to be held, its launches are known before its
+        // sub-agents' journals are.
+        let (own, below): (Vec<_>, Vec<_>) =
+            journals.iter().partition(|(_, recognized)| recognized.role == Role::Root);
+        for (file, recognized) in own.into_iter().chain(below) {
             let launch = discover::launch_beside(&file.path);
             let id = pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch);
-            if let Err(error) = read_chunks(&file.path, |chunk| pipeline.push(id, chunk)) {
+            if let Err(error) = read_chunks(&file.path, |chunk| {
+                pipeline.push(id, chunk);
+                if pipeline.waiting() > WAITING_ITEMS {
+                    pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
+                }
+            }) {
                 self.unreadable(&file.path, &error.to_string());
             }
             pipeline.end(id);
         }
-        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
-        let mut faults = BTreeMap::new();
         pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
