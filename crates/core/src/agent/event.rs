@@ -80,10 +80,10 @@ pub struct Model {
     pub context_window_tokens: Option<u32>,
 }
 
-/// One agent event. Members are documented by the table in `docs/agent-events.md` of the seed's names; absent members are `None`.
+/// One agent event. Absent members are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
-#[allow(missing_docs, reason = "the members are the table's own names")]
+#[allow(missing_docs, reason = "the members say what they are by their names")]
 pub enum AgentEvent {
     /// The session exists.
     #[serde(rename = "session.started")]
