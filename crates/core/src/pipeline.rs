@@ -189,6 +189,12 @@ impl Pipeline {
         }
     }
 
+    /// Items that wait for [`settle`](Self::settle).
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.journals.iter().flat_map(|journal| &journal.tracks).map(|track| track.pending.len()).sum()
+    }
+
     /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
     /// `fallback` is the time of records for which their journals give none.
     pub fn settle(&mut self, fallback: Moment, on_event: &mut impl FnMut(&Event<'_>, &Outcome)) {
@@ -410,6 +416,12 @@ impl Journal {
         let mut diagnostics = self.log.counts().clone();
         if self.skipped > 0 {
             diagnostics.insert("too_many_sessions", self.skipped);
+        }
+        // Told once for a session, by the journal that is the session's own.
+        let own = self.tracks.iter().filter(|track| *track.mapper.role() == Role::Root);
+        let beyond: u64 = own.map(|track| sessions[track.session].bridge.beyond()).sum();
+        if beyond > 0 {
+            diagnostics.insert("too_many_children", beyond);
         }
         let children = self.tracks.iter().filter(|track| track.mapper.records() > 0).map(|track| {
             let session = &sessions[track.session];

@@ -71,3 +71,19 @@ fn an_untimed_first_record_takes_the_first_time_that_follows_whatever_has_it() {
     assert_eq!(rows[0].started_at, at("2026-03-02T08:00:01Z"));
     assert_eq!(rows[0].freshness.at, at("2026-03-02T08:00:05Z"));
 }
+
+#[test]
+fn a_session_has_a_bounded_number_of_children() {
+    const LAUNCHES: u32 = 17_000;
+    let launch = |launch: u32| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","uuid":"l{launch}","timestamp":"2026-03-02T08:00:02Z","message":{{"id":"m","content":[{{"type":"tool_use","id":"t{launch}","name":"Agent","input":{{"prompt":"Look."}}}}]}}}}"#
+        )
+    };
+    let lines: Vec<String> = std::iter::once(user(1)).chain((0..LAUNCHES).map(launch)).collect();
+    let rows = rows_of(&(lines.join("\n") + "\n"));
+    assert_eq!(rows.len(), agent_lifecycle_core::bridge::CHILDREN);
+    let beyond = u64::from(LAUNCHES) + 1 - rows.len() as u64;
+    assert_eq!(rows[0].diagnostics.get("too_many_children"), Some(&beyond));
+    assert_eq!(rows[0].live_children, rows.len() - 1);
+}

@@ -153,7 +153,6 @@ fn the_default_places_show_the_last_day_and_count_the_rest() {
 }
 
 #[test]
-#[ignore = "discover.rs tells files apart by path, so a link to a journal is a second copy of it"]
 fn a_file_that_is_met_in_several_ways_is_read_once() {
     let (_place, path) = place();
     let file = path.join("a.jsonl");
@@ -202,7 +201,6 @@ fn a_loop_of_links_ends() {
 }
 
 #[test]
-#[ignore = "discover.rs counts a file that holds nothing yet as unrecognized_file"]
 fn d10_an_empty_file_and_a_file_of_one_lf_are_no_error_and_no_evidence() {
     let (_place, path) = place();
     for (name, text) in [("empty.jsonl", ""), ("lf.jsonl", "\n"), ("blank.jsonl", "\u{feff}\r\n \n")] {
