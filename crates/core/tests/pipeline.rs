@@ -16,7 +16,7 @@ fn rows_of(journal: &str) -> Vec<Row> {
     let mut pipeline = Pipeline::new(Config::default(), Content::Titles);
     let id = pipeline.add_journal("root.jsonl", recognize(journal.as_bytes()).unwrap(), None);
     pipeline.push(id, journal.as_bytes());
-    pipeline.settle(at("2026-01-01T00:00:00Z"), &mut |_: &Event<'_>, outcome: &Outcome| {
+    pipeline.settle(at("2026-01-01T00:00:00Z"), None, &mut |_: &Event<'_>, outcome: &Outcome| {
         assert_eq!(outcome.as_ref().unwrap().status, Status::Applied);
     });
     rows(pipeline.projector().records(), &pipeline.beside())
@@ -77,7 +77,7 @@ fn a_session_has_a_bounded_number_of_children() {
     const LAUNCHES: u32 = 17_000;
     let launch = |launch: u32| {
         format!(
-            r#"{{"type":"assistant","sessionId":"s","uuid":"l{launch}","timestamp":"2026-03-02T08:00:02Z","message":{{"id":"m","content":[{{"type":"tool_use","id":"t{launch}","name":"Agent","input":{{"prompt":"Look."}}}}]}}}}"#
+            r#"{{"type":"assistant","sessionId":"s","uuid":"l{launch}","timestamp":"2026-03-02T08:00:02.{launch:05}Z","message":{{"id":"m","content":[{{"type":"tool_use","id":"t{launch}","name":"Agent","input":{{"prompt":"Look."}}}}]}}}}"#
         )
     };
     let lines: Vec<String> = std::iter::once(user(1)).chain((0..LAUNCHES).map(launch)).collect();

@@ -55,30 +55,40 @@ pub struct Found {
     pub places: Vec<PathBuf>,
     /// Stores of agents that this package cannot read.
     pub unsupported: Vec<PathBuf>,
-    /// Folders and files that could not be read, with the reason.
+    /// Files that were named themselves.
+    pub named: Vec<PathBuf>,
+    /// Named paths that are not there or cannot be read, with the reason.
+    pub missing: Vec<String>,
+    /// Folders and files below named ones that could not be read, with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
 /// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` below each folder.
-/// A path that does not exist or cannot be read is an error.
-pub fn named(paths: &[PathBuf]) -> io::Result<Found> {
+#[must_use]
+pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let metadata = fs::metadata(path).map_err(told)?;
-        if metadata.is_dir() {
-            fs::read_dir(path).map_err(told)?;
-            walk(path, DEPTH, &mut found);
-        } else {
-            regular_file(path).map_err(told)?;
-            add_file(path, &mut found);
-            for beside in beside(path) {
-                walk(&beside, DEPTH, &mut found);
-            }
+        if let Err(error) = add_named(path, &mut found) {
+            found.missing.push(format!("{}: {error}", path.display()));
         }
     }
     found.tidy();
-    Ok(found)
+    found
+}
+
+fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
+    if fs::metadata(path)?.is_dir() {
+        fs::read_dir(path)?;
+        walk(path, DEPTH, found);
+    } else {
+        regular_file(path)?;
+        add_file(path, found);
+        found.named.push(path.to_owned());
+        for beside in beside(path) {
+            walk(&beside, DEPTH, found);
+        }
+    }
+    Ok(())
 }
 
 /// The files in the places where agents of this machine's user keep their journals.

@@ -31,6 +31,14 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         self.send(id, kind, Some(state), None, members);
     }
 
+    /// What stands in an agent's own journal is evidence of that agent too, whomever it is about.
+    pub(super) fn emit_evidence(&mut self, id: &str) {
+        let facts = self.facts(id);
+        let members =
+            if facts.is_empty() { Vec::new() } else { vec![("facts".to_owned(), Json::Object(facts))] };
+        self.send(id, Kind::Activity, None, None, members);
+    }
+
     /// An event that carries what was said, and the facts that wait for one.
     pub(super) fn emit(&mut self, id: &str, kind: Kind, state: Option<State>, activity: Option<String>) {
         let mut members = Vec::new();

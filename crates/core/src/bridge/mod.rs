@@ -121,15 +121,21 @@ impl Bridge {
         let mut step = Step { bridge: self, item, emit, count: 0 };
         match item.said {
             Said::Event(AgentEvent::SubagentStarted { subagent_id, parent_agent_id, .. }) => {
+                step.confirm_own(&own);
                 step.launch(subagent_id, parent_agent_id.as_deref().unwrap_or(&own));
+                step.emit_evidence(&own);
             }
             Said::Event(AgentEvent::SubagentDone { subagent_id, outcome, .. }) => {
+                step.confirm_own(&own);
                 step.require(subagent_id, &own);
                 step.end(subagent_id, terminal(*outcome));
+                step.emit_evidence(&own);
             }
             Said::Confirmed { launch } => {
+                step.confirm_own(&own);
                 step.require(launch, &own);
                 step.confirm(launch);
+                step.emit_evidence(&own);
             }
             Said::Event(event) => {
                 step.confirm_own(&own);

@@ -67,9 +67,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// Makes sure that a child exists about which something is said: its launch was not seen.
     pub(super) fn require(&mut self, id: &str, parent: &str) {
         if self.life(id).attempt == 0 {
+            // A session whose own journal was not read stays unknown, and its sub-agents say whose they are.
             let parent =
                 if parent == id { self.bridge.session.session_id.clone() } else { parent.to_owned() };
-            self.confirm_own(&parent);
             self.launch_inferred(id, &parent);
         }
     }

@@ -394,7 +394,11 @@ fn timestamp<'a>(
     code: Code,
 ) -> Result<Timestamp<'a>, Refusal> {
     member.into_text().and_then(Timestamp::parse).ok_or_else(|| {
-        Refusal::new(code, path, format!("{name} must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z"))
+        Refusal::new(
+            code,
+            path,
+            format!("{name} must be RFC 3339 UTC with seconds and a real date, such as 2026-05-17T22:29:21Z"),
+        )
     })
 }
 
@@ -407,7 +411,8 @@ fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
         Kind::Created => refuse("state must be created for kind created".to_owned()),
         Kind::StateChanged if state.is_some_and(|state| state != State::Created) => Ok(state),
         Kind::StateChanged => {
-            refuse("state must be a state other than created for kind state_changed".to_owned())
+            let words = State::ALL[1..].iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+            refuse(format!("state must be one of {words} for kind state_changed"))
         }
         Kind::Terminal if state.is_some_and(State::is_terminal) => Ok(state),
         Kind::Terminal => {
