@@ -69,9 +69,11 @@ export declare class NativeStatus {
   step(): boolean
   /** Sessions read, and how many there are. */
   progress(): Array<number>
+  /** Named paths that are not there or cannot be read, and why. */
+  missing(): Array<string>
   /** `{rows, hidden, diagnostics, evidence}` as JSON text. */
   json(): string
-  /** The rows as text for people. */
+  /** The report as text for people. */
   text(look: NativeLook): string
 }
 

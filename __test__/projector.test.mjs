@@ -251,6 +251,12 @@ test("options and times that make no sense are refused by name", () => {
     [() => projector.markStale(new Date()), "now"],
     [() => projector.snapshot("s", 5), "childId"],
     [() => projector.forget({}), "terminalBefore"],
+    [() => projector.forget(null), "what"],
+    [() => projector.applyMany(event()), "events"],
+    [() => projector.applyMany("events"), "events"],
+    [() => new LifecycleProjector(null), "options"],
+    [() => new LifecycleProjector(5), "options"],
+    [() => new JsonlLifecycleParser("x"), "options"],
     [() => projector.advanceEpoch({ source: "s", from: "1", to: null, observedAt: "x" }), "to"],
     [() => projector.apply(event(), { receivedAt: 5 }), "receivedAt"],
   ]) {

@@ -28,5 +28,35 @@ export function numberOption(value: unknown, name: string): number | undefined {
   });
 }
 
+/**
+ * Options: an object, or left out.
+ *
+ * @throws {LifecycleError} `invalid_argument`.
+ */
+export function optionsArgument<T extends object>(value: T | undefined, name: string): Partial<T> {
+  if (value === undefined) return {};
+  if (typeof value === "object" && value !== null) return value;
+  throw new LifecycleError("invalid_argument", `${name} must be an object, not ${typeOf(value)}`, {
+    path: name,
+  });
+}
+
+/**
+ * Things in an order: an iterable that is no text.
+ *
+ * @throws {LifecycleError} `invalid_argument`.
+ */
+export function iterableArgument<T>(value: Iterable<T>, name: string): Iterable<T> {
+  if (typeof value === "object" && value !== null && typeof value[Symbol.iterator] === "function")
+    return value;
+  throw new LifecycleError(
+    "invalid_argument",
+    `${name} must be an array or another iterable, not ${typeOf(value)}`,
+    {
+      path: name,
+    },
+  );
+}
+
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;

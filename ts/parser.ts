@@ -1,5 +1,5 @@
 // The schema-v1 JSONL parser.
-import { numberOption } from "./arguments.js";
+import { numberOption, optionsArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import type { LifecycleEvent } from "./contract.js";
 import { type Native, callNative } from "./native.js";
@@ -35,8 +35,8 @@ export class JsonlLifecycleParser {
   #records: LifecycleEvent[] = [];
 
   /** @throws {LifecycleError} `invalid_option`. */
-  constructor(options: JsonlLifecycleParserOptions = {}) {
-    const limit = numberOption(options.maxLineBytes, "maxLineBytes");
+  constructor(options?: JsonlLifecycleParserOptions) {
+    const limit = numberOption(optionsArgument(options, "options").maxLineBytes, "maxLineBytes");
     this.#native = callNative((native) => new native.NativeParser(limit));
   }
 

@@ -1,8 +1,9 @@
 // The projection: what is known of every child, from ordered evidence.
-import { numberOption, optionalText, textArgument } from "./arguments.js";
+import { iterableArgument, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
+  type LifecycleEventInput,
   type LifecycleEventKind,
   type LifecycleState,
   type Lineage,
@@ -141,13 +142,14 @@ export class LifecycleProjector {
   readonly #native: Native.NativeProjector;
 
   /** @throws {LifecycleError} `invalid_option`. */
-  constructor(options: LifecycleProjectorOptions = {}) {
-    const staleAfterMs = numberOption(options.staleAfterMs, "staleAfterMs");
-    const reconcileDeadlineMs = numberOption(options.reconcileDeadlineMs, "reconcileDeadlineMs");
-    const given = Object.fromEntries(
-      Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(([, value]) => value !== undefined),
+  constructor(options?: LifecycleProjectorOptions) {
+    const given = optionsArgument(options, "options");
+    const staleAfterMs = numberOption(given.staleAfterMs, "staleAfterMs");
+    const reconcileDeadlineMs = numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs");
+    const set = Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(
+      ([, value]) => value !== undefined,
     );
-    this.#native = callNative((native) => new native.NativeProjector(given));
+    this.#native = callNative((native) => new native.NativeProjector(Object.fromEntries(set)));
   }
 
   /**
@@ -156,16 +158,20 @@ export class LifecycleProjector {
    * @throws {LifecycleError} where the event is invalid, its edge illegal, or a known child is created again. A refused event
    *   records nothing.
    */
-  apply(event: unknown, options: ApplyOptions = {}): ApplyResult {
+  apply(event: LifecycleEventInput, options?: ApplyOptions): ApplyResult {
+    return this.#apply(event, options);
+  }
+
+  #apply(event: unknown, options?: ApplyOptions): ApplyResult {
     const text = eventText(event);
-    const received = optionalText(options.receivedAt, "receivedAt");
+    const received = receivedAt(options);
     return JSON.parse(callNative(() => this.#native.apply(text, received))) as ApplyResult;
   }
 
   /** As {@link apply}, with a refusal as a result. */
-  tryApply(event: unknown, options: ApplyOptions = {}): ApplyResult | RefusedResult {
+  tryApply(event: unknown, options?: ApplyOptions): ApplyResult | RefusedResult {
     try {
-      return this.apply(event, options);
+      return this.#apply(event, options);
     } catch (error) {
       if (error instanceof LifecycleError) return { status: "refused", error };
       throw error;
@@ -173,9 +179,9 @@ export class LifecycleProjector {
   }
 
   /** Applies events in order, each with its result or refusal; a bad one does not stop the others. */
-  applyMany(events: Iterable<unknown>, options: ApplyOptions = {}): (ApplyResult | RefusedResult)[] {
+  applyMany(events: Iterable<unknown>, options?: ApplyOptions): (ApplyResult | RefusedResult)[] {
     const refused = new Map<number, LifecycleError>();
-    const lines = Array.from(events, (event, at) => {
+    const lines = Array.from(iterableArgument(events, "events"), (event, at) => {
       try {
         return eventText(event);
       } catch (error) {
@@ -185,7 +191,7 @@ export class LifecycleProjector {
       }
     });
     if (lines.length === 0) return [];
-    const received = optionalText(options.receivedAt, "receivedAt");
+    const received = receivedAt(options);
     const text = callNative(() => this.#native.applyMany(lines.join("\n"), received));
     return (JSON.parse(text) as NativeResult[]).map((result, at) => {
       if (result.status !== "refused") return result;
@@ -198,10 +204,10 @@ export class LifecycleProjector {
    * Applies the events that `chunk` completes; a line that is not complete is held until its rest comes. With `end` the stream is
    * over: what is held is reported as `truncated`.
    */
-  applyJsonl(chunk: Uint8Array | string, options: ApplyOptions & { end?: boolean } = {}): ApplyJsonlResult {
+  applyJsonl(chunk: Uint8Array | string, options?: ApplyOptions & { end?: boolean }): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
-    const received = optionalText(options.receivedAt, "receivedAt");
-    const end = options.end === true;
+    const received = receivedAt(options);
+    const end = options?.end === true;
     return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, received, end))) as ApplyJsonlResult;
   }
 
@@ -238,18 +244,19 @@ export class LifecycleProjector {
    * @throws {LifecycleError} `epoch_mismatch` where `from` is not the present epoch or `to` is an old one.
    */
   advanceEpoch(advance: { source: string; from: string; to: string; observedAt: string }): void {
+    const { source, from, to, observedAt } = optionsArgument(advance, "advance");
     const given: [string, string, string, string] = [
-      textArgument(advance.source, "source"),
-      textArgument(advance.from, "from"),
-      textArgument(advance.to, "to"),
-      textArgument(advance.observedAt, "observedAt"),
+      textArgument(source, "source"),
+      textArgument(from, "from"),
+      textArgument(to, "to"),
+      textArgument(observedAt, "observedAt"),
     ];
     callNative(() => this.#native.advanceEpoch(...given));
   }
 
   /** Drops records that ended before a time. */
   forget(what: { terminalBefore: string }): { source: string; childId: string }[] {
-    const before = textArgument(what.terminalBefore, "terminalBefore");
+    const before = textArgument(optionsArgument(what, "what").terminalBefore, "terminalBefore");
     const text = callNative(() => this.#native.forget(before));
     return (JSON.parse(text) as [string, string][]).map(([source, childId]) => ({ source, childId }));
   }
@@ -258,6 +265,10 @@ export class LifecycleProjector {
   audit(): { count: number; recent: AuditEntry[] } {
     return JSON.parse(callNative(() => this.#native.audit())) as { count: number; recent: AuditEntry[] };
   }
+}
+
+function receivedAt(options: ApplyOptions | undefined): string | undefined {
+  return optionalText(optionsArgument(options, "options").receivedAt, "receivedAt");
 }
 
 type NativeResult =

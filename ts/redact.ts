@@ -1,5 +1,5 @@
 // Redaction for hosts: the same rules that events and diagnostics go through.
-import { textArgument } from "./arguments.js";
+import { iterableArgument, optionsArgument, textArgument } from "./arguments.js";
 import { jsonText } from "./contract.js";
 import { callNative } from "./native.js";
 
@@ -15,8 +15,11 @@ export interface RedactOptions {
  * @throws {LifecycleError} `invalid_option` for a secret that is too short, `invalid_argument` for one that is no text, `too_deep`, or `invalid_value` for what JSON cannot
  *   hold.
  */
-export function redact<T>(value: T, options: RedactOptions = {}): T {
+export function redact<T>(value: T, options?: RedactOptions): T {
   const text = jsonText(value, "value", "invalid_value");
-  const secrets = Array.from(options.secrets ?? [], (secret, at) => textArgument(secret, `secrets[${at}]`));
+  const given = optionsArgument(options, "options").secrets ?? [];
+  const secrets = Array.from(iterableArgument(given, "secrets"), (secret, at) =>
+    textArgument(secret, `secrets[${at}]`),
+  );
   return JSON.parse(callNative((native) => native.redactJson(text, secrets))) as T;
 }
