@@ -109,10 +109,19 @@ function ofKind(kind: AgentLifecycleEventKind, given: object = {}): AgentLifecyc
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     refuseIssues([{ path: "$", code: "invalid_type", message: "must be an object" }]);
   }
-  // Spreading keeps a member named __proto__ a member, and the kind stands first.
-  const event: { kind: string } = { kind, ...given };
+  const event = { kind, ...copyOf(given) };
   event.kind = kind;
   return event as AgentLifecycleEvent;
+}
+
+/** The own members of an object. Spreading keeps one that is named __proto__ a member. */
+function copyOf(given: object): Record<string, unknown> {
+  try {
+    return { ...given };
+  } catch (cause) {
+    const issue = { path: "$", code: "invalid_type", message: "cannot be read" };
+    throw new LifecycleError(issue.code, `$: ${issue.message}`, { path: "$", issues: [issue], cause });
+  }
 }
 
 /** The event, its display texts cut to their limits. */
@@ -124,11 +133,11 @@ function fitted(event: AgentLifecycleEvent): AgentLifecycleEvent {
 }
 
 function withCuts(event: object, cuts: readonly AgentTextCut[]): object {
-  const copy: Record<string, unknown> = { ...event };
+  const copy = copyOf(event);
   for (const { in: parent, member, units } of cuts) {
     if (parent === undefined) copy[member] = cut(copy[member], units);
     else {
-      const nested = { ...(copy[parent] as Record<string, unknown>) };
+      const nested = copyOf(Object(copy[parent]));
       copy[parent] = { ...nested, [member]: cut(nested[member], units) };
     }
   }

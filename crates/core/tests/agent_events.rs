@@ -196,7 +196,8 @@ fn fit_cuts_display_text_at_characters_and_nothing_else() {
 
 #[test]
 fn unknown_members_beyond_a_bound_are_counted() {
-    let many = |count: usize| (0..count).map(|n| format!(r#","k{n}":"secret""#)).collect::<String>();
+    let member = |n: usize| format!(r#","k{n}":"secret""#);
+    let many = |count: usize| (0..count).map(member).collect::<Vec<_>>().concat();
     let found = judged(&format!(r#"{{"kind":"session.stopped"{}}}"#, many(256)));
     assert_eq!(found.issues.len(), 256);
     let found = judged(&format!(r#"{{"kind":"session.stopped"{}}}"#, many(1000)));

@@ -20,12 +20,11 @@ pub fn occurred_at(text: &str) -> Option<Moment> {
     if text.len() > limits::TIME {
         return None;
     }
-    let (local, minutes) = match text.strip_suffix('Z') {
-        Some(local) => (local, 0),
-        None => {
-            let (local, offset) = text.split_at_checked(text.len().checked_sub(OFFSET)?)?;
-            (local, offset_minutes(offset.as_bytes())?)
-        }
+    let (local, minutes) = if let Some(local) = text.strip_suffix('Z') {
+        (local, 0)
+    } else {
+        let (local, offset) = text.split_at_checked(text.len().checked_sub(OFFSET)?)?;
+        (local, offset_minutes(offset.as_bytes())?)
     };
     let (seconds, fraction) = local.split_at_checked(SECONDS)?;
     if !fraction.bytes().skip(1).all(|byte| byte.is_ascii_digit()) {
