@@ -168,7 +168,7 @@ test("unusable arguments end in one sentence and exit code 2", () => {
   for (const [args, sentence] of [
     [["status", "/no/such/file"], /^agent-lifecycle: \/no\/such\/file: /],
     [["status", "--since", "soon"], /^agent-lifecycle: --since "soon" is no time span/],
-    [["status", "--now", "soon"], /^agent-lifecycle: the time must be RFC 3339 UTC/],
+    [["status", "--now", "soon"], /^agent-lifecycle: now must be RFC 3339 UTC/],
     [["status", "--nonsense"], /^agent-lifecycle: Unknown option '--nonsense'/],
     [["validate"], /^agent-lifecycle: validate needs a file/],
     [["validate", "/no/such/file"], /^agent-lifecycle: \/no\/such\/file: /],

@@ -48,6 +48,8 @@ impl NativeLook {
 #[napi]
 pub struct NativeStatus {
     scan: Scan,
+    /// How to see what is hidden.
+    hint: &'static str,
 }
 
 #[napi]
@@ -56,6 +58,11 @@ impl NativeStatus {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, options: NativeStatusOptions) -> Result<Self> {
         let NativeStatusOptions { paths, home, since_ms, active, now } = options;
+        let hint = match (active, paths.is_empty()) {
+            (false, _) => "--all shows them",
+            (true, false) => "without --active they are shown",
+            (true, true) => "--all without --active shows them",
+        };
         let options = Options {
             paths: paths.into_iter().map(PathBuf::from).collect(),
             home: home.map(PathBuf::from),
@@ -65,7 +72,7 @@ impl NativeStatus {
             config: NativeProjectorOptions::default().config(env)?,
         };
         let scan = Scan::new(options).map_err(|error| unreadable(env, &error))?;
-        Ok(Self { scan })
+        Ok(Self { scan, hint })
     }
 
     /// Reads the next session. `false` when there is none.
@@ -97,10 +104,13 @@ impl NativeStatus {
         } else if report.rows.is_empty() && report.hidden == 0 {
             lines.push(NO_SESSION.to_owned());
         } else {
-            lines.push(tree(&report.rows, look.look(env, self.scan.now())?));
+            let look = look.look(env, self.scan.now())?;
+            if !report.rows.is_empty() {
+                lines.push(tree(&report.rows, look));
+            }
             let hidden = match report.hidden {
                 0 => String::new(),
-                hidden => format!(", {hidden} hidden (--all shows them)"),
+                hidden => format!(", {hidden} hidden ({})", self.hint),
             };
             lines.push(summary(&report.rows) + &hidden);
         }

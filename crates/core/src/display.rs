@@ -116,11 +116,15 @@ pub fn span(millis: i64) -> String {
 
 fn cells(row: &Row, prefix: &str, now: Moment) -> [String; 5] {
     let title = row.title.as_deref().map_or_else(|| row.child_id.clone(), str::to_owned);
-    let agent = [row.provider.as_deref(), row.agent_version.as_deref()];
-    let agent = if row.parent_key.is_none() {
-        agent.into_iter().flatten().map(inert).collect::<Vec<_>>().join(" ")
-    } else {
-        String::new()
+    // Who says so: the agent's program, else the source by its name.
+    let agent = match (&row.parent_key, &row.provider) {
+        (Some(_), _) => String::new(),
+        (None, Some(provider)) => {
+            let version =
+                row.agent_version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            inert(&format!("{provider}{version}"))
+        }
+        (None, None) => cut(&inert(&row.source), TITLE_COLUMNS),
     };
     let state = format!("{prefix}{}", state(row));
     let padding = " ".repeat(STATE_COLUMNS.saturating_sub(state.width()));

@@ -3,6 +3,7 @@
 //! Input: paths. Output: files with what their first bytes show them to be, and stores that cannot be read.
 //! Invariant: content decides, never a name; the order does not depend on the file system. Never: follows a link in a folder.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -23,8 +24,10 @@ pub enum Format {
     ClaudeCode(Recognized),
     /// A stream of schema-v1 events.
     SchemaV1,
-    /// Neither, or empty.
+    /// Neither.
     Unknown,
+    /// Nothing yet.
+    Blank,
 }
 
 /// A file that may hold a journal.
@@ -96,7 +99,7 @@ pub fn format(path: &Path) -> io::Result<Format> {
     for bytes in [16 * 1024, HEAD_BYTES] {
         File::open(path)?.take(bytes).read_to_end(&mut head)?;
         let format = format_of(&head);
-        if format != Format::Unknown || (head.len() as u64) < bytes {
+        if !matches!(format, Format::Unknown | Format::Blank) || (head.len() as u64) < bytes {
             return Ok(format);
         }
         head.clear();
@@ -109,6 +112,9 @@ pub fn format(path: &Path) -> io::Result<Format> {
 pub fn format_of(head: &[u8]) -> Format {
     if let Some(recognized) = recognize(head) {
         return Format::ClaudeCode(recognized);
+    }
+    if head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii().is_empty() {
+        return Format::Blank;
     }
     let lines =
         head.split(|byte| *byte == b'\n').map(|line| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
@@ -161,6 +167,9 @@ impl Found {
     /// In the order of their paths, each once.
     fn tidy(&mut self) {
         self.files.sort_by(|left, right| left.path.cmp(&right.path));
-        self.files.dedup_by(|left, right| left.path == right.path);
+        let mut seen = HashSet::new();
+        // One file under two names would be two copies of one session's journal.
+        self.files
+            .retain(|file| seen.insert(fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone())));
     }
 }

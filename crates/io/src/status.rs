@@ -12,18 +12,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{JournalReport, Pipeline};
-use agent_lifecycle_core::project::rows::{Beside, BesideAll, Row, host_status, rows};
+use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::Recognized;
+use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
 use serde::Serialize;
 
 use crate::discover::{self, Candidate, Format, Found};
 
+/// Items of one session held at most before they become events, so that a large session costs no more memory than this.
+const WAITING_ITEMS: usize = 65_536;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Records of unknown type, of a hundred, above which a row is degraded.
-const DEGRADED_PERCENT: u64 = 20;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
@@ -154,6 +154,7 @@ impl Scan {
                     self.queue.push(Group::Stream(file));
                     self.report.evidence = true;
                 }
+                Ok(Format::Blank) => {}
                 Ok(Format::Unknown) => self.count("unrecognized_file", 1),
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
             }
@@ -176,28 +177,35 @@ impl Scan {
 
     fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
-        for (file, recognized) in journals {
+        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
+        let mut faults = BTreeMap::new();
+        // The session's own journal first: where a session is too large to be held, its launches are known before its
+        // sub-agents' journals are.
+        let (own, below): (Vec<_>, Vec<_>) =
+            journals.iter().partition(|(_, recognized)| recognized.role == Role::Root);
+        for (file, recognized) in own.into_iter().chain(below) {
             let launch = discover::launch_beside(&file.path);
             let id = pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch);
-            if let Err(error) = read_chunks(&file.path, |chunk| pipeline.push(id, chunk)) {
+            if let Err(error) = read_chunks(&file.path, |chunk| {
+                pipeline.push(id, chunk);
+                if pipeline.waiting() > WAITING_ITEMS {
+                    pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
+                }
+            }) {
                 self.unreadable(&file.path, &error.to_string());
             }
             pipeline.end(id);
         }
-        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
-        let mut faults = BTreeMap::new();
         pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
-        let mut beside = BesideAll::new();
         for report in pipeline.reports() {
             self.count_all(&report.diagnostics);
             if report.unknown_records > 0 {
                 self.count("unknown_record", report.unknown_records);
             }
-            add_beside(report, &mut beside);
         }
-        rows(pipeline.projector().records(), &beside)
+        rows(pipeline.projector().records(), &pipeline.beside())
     }
 
     fn read_stream(&mut self, file: &Candidate) -> Vec<Row> {
@@ -313,15 +321,6 @@ pub(crate) fn count_fault(
         Err(refusal) => refusal.code.as_str(),
     };
     *faults.entry(code).or_default() += 1;
-}
-
-fn add_beside(report: JournalReport, beside: &mut BesideAll) {
-    let JournalReport { path, children, diagnostics, records, unknown_records } = report;
-    let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
-    for child in children {
-        let transcript = Some(path.clone());
-        beside.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
-    }
 }
 
 /// The moment of a file's time or the clock's.

@@ -75,7 +75,7 @@ pub fn validate(path: &Path) -> io::Result<Report> {
     };
     match discover::format(path)? {
         Format::ClaudeCode(recognized) => read_journal(path, recognized, &mut report)?,
-        Format::SchemaV1 | Format::Unknown => read_events(path, &mut report)?,
+        Format::SchemaV1 | Format::Unknown | Format::Blank => read_events(path, &mut report)?,
     }
     Ok(report)
 }

@@ -110,7 +110,7 @@ pub struct Model {
 /// One agent event. Its members are those of the table in `docs/agent-events.md`; absent ones are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
-#[allow(missing_docs, reason = "the members are the table's own names")]
+#[allow(missing_docs, reason = "the members say what they are by their names")]
 pub enum AgentEvent {
     /// The session exists.
     #[serde(rename = "session.started")]

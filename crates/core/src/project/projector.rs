@@ -15,7 +15,7 @@ use super::dedupe::{Identity, Name, Seen};
 use super::record::{Estimate, Freshness, LateEvidence, NOTES, NoteEvent, Reconciliation, Record, Stale};
 use super::report::{Applied, Note, Status};
 use crate::contract::identity::{SOURCE_NOTE, identity};
-use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
+use crate::contract::{Code, Event, Kind, Moment, Refusal, State, Timestamp};
 use crate::json::Json;
 
 /// Retired epochs remembered of one source.
@@ -388,16 +388,33 @@ impl Projector {
         key
     }
 
+    /// What the event is to its child. Of two readings of one record one may have had to estimate its time, and times are not
+    /// compared then.
+    fn identify(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Identity {
+        let judge = |projector: &Self, content: u128| {
+            projector.get(key).map_or(Identity::New, |record| record.seen.identify(arrival.name, content))
+        };
+        match judge(self, arrival.content) {
+            Identity::Different if arrival.event.details.as_ref().is_some_and(is_estimated) => {
+                Identity::Unchecked
+            }
+            Identity::Different => {
+                let timeless = self.hasher.timeless(arrival.event);
+                judge(self, timeless)
+            }
+            judged => judged,
+        }
+    }
+
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
+        if let Some(applied) = judge_identity(self.identify(key, arrival), Some(key)) {
+            return Ok(applied);
+        }
         let Some(record) = self.get_mut(key) else {
             return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
         };
-        if let Some(applied) = judge_identity(record.seen.identify(arrival.name, arrival.content), Some(key))
-        {
-            return Ok(applied);
-        }
         let event = arrival.event;
         if let Some(ended_at) = record.ended_at() {
             return Ok(record.take_late(arrival, ended_at, key));
@@ -543,6 +560,7 @@ impl Record {
         let estimated = arrival.event.details.as_ref().is_some_and(is_estimated);
         if self.started_at.estimated && !estimated {
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
+            self.lineage.adopted_at = arrival.event.lineage.adopted_at.as_ref().map(Timestamp::to_static);
         }
         // The first real time takes the place of an estimated one, so that it may go back, once.
         let newest = &mut self.freshness.newest;

@@ -337,7 +337,7 @@ fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, besi
         diagnostics,
         degraded,
         attention: waiting_reason.filter(|&reason| reason != WaitingReason::Child).map(|kind| Attention {
-            id: format!("{key}@{}", record.state_since.to_text()),
+            id: format!("{key}@{}/{}", record.state_since.to_text(), kind.as_str()),
             kind,
             since: record.state_since,
         }),
