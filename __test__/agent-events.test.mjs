@@ -191,10 +191,11 @@ test("an event is judged by its own enumerable members, each read once", () => {
   ]);
 });
 
+function thrower() {
+  throw new Error("hostile");
+}
+
 test("cycles, depth and what throws when it is read end as issues", () => {
-  const thrower = () => {
-    throw new Error("hostile");
-  };
   const cycle = { kind: "session.started" };
   cycle.model = cycle;
   assert.deepEqual(issuesOf(cycle), [

@@ -69,6 +69,7 @@ for (const [helper, kind] of Object.entries(HELPERS)) {
 }
 
 test("what the sink returned is returned, whatever it is", async () => {
+  // oxlint-disable-next-line unicorn/no-thenable -- a sink may return one
   const thenable = { then: (resolve) => resolve(1) };
   const rejecting = Promise.reject(new Error("the sink failed"));
   for (const answer of [undefined, Promise.resolve(), rejecting, thenable, 5, null]) {

@@ -83,12 +83,14 @@ test("selectAgentMapping takes the newest that is not newer, else the oldest", (
   }
 });
 
+/** The order of versions whose parts are below 4. */
+const rank = ([major, minor, patch]) => major * 16 + minor * 4 + patch;
+
 test("selectAgentMapping takes the first of equals and leaves the input alone", () => {
-  const value = (name) => ({ providerVersion: "2.0", value: name });
   const equals = [
     { providerVersion: "3", value: "c" },
-    value("a"),
-    value("b"),
+    { providerVersion: "2.0", value: "a" },
+    { providerVersion: "2.0", value: "b" },
     { providerVersion: "2", value: "d" },
   ];
   assert.equal(selectAgentMapping(equals, "2.5"), "a");
@@ -101,7 +103,6 @@ test("selectAgentMapping takes the first of equals and leaves the input alone", 
     fc.property(fc.array(version, { minLength: 1 }), version, (versions, wanted) => {
       const list = versions.map((parts, place) => ({ providerVersion: parts.join("."), value: place }));
       const before = structuredClone(list);
-      const rank = ([major, minor, patch]) => major * 16 + minor * 4 + patch;
       const fitting = versions.filter((parts) => rank(parts) <= rank(wanted)).map(rank);
       const rankWanted = fitting.length > 0 ? Math.max(...fitting) : Math.min(...versions.map(rank));
       const expected = versions.findIndex((parts) => rank(parts) === rankWanted);
@@ -164,8 +165,9 @@ test("jsonlSession gives what it was given, bound, and starts nothing", () => {
   assert.deepEqual(Object.keys(jsonlSession(options())), ["state", "binding", "source", "mapRecord"]);
 });
 
+const many = (count) => Array.from({ length: count }, (_, n) => child(`c${n}`));
+
 test("jsonlSession takes 64 child sources and refuses what cannot be read", () => {
-  const many = (count) => Array.from({ length: count }, (_, n) => child(`c${n}`));
   assert.equal(jsonlSession(options({ childSources: many(64) })).childSources.length, 64);
   for (const [changes, path] of [
     [{ childSources: many(65) }, "$.childSources"],
@@ -184,6 +186,7 @@ test("jsonlSession takes 64 child sources and refuses what cannot be read", () =
     [{ childSources: [child("a", { journal: "j" })] }, "$.childSources[0].journal"],
     [{ childSources: [child("a", { source: undefined })] }, "$.childSources[0].source"],
     [{ childSources: [child("a", { source: [] })] }, "$.childSources[0].source"],
+    // oxlint-disable-next-line unicorn/no-thenable -- one that is none
     [{ childSources: [child("a", { source: { then: 5 } })] }, "$.childSources[0].source"],
     [{ childSourceDiscovery: [] }, "$.childSourceDiscovery"],
     [{ childSourceDiscovery: null }, "$.childSourceDiscovery"],
@@ -278,8 +281,9 @@ test("bindAgentSession wants evidence and identities", () => {
   bindAgentSession(request({ evidence: { process: { pid: 1 } } }));
 });
 
+const mapRecord = () => undefined;
+
 test("defineAgentProvider gives the same provider, checked", () => {
-  const mapRecord = () => undefined;
   const provider = { name: "my-agent", mappings: [{ providerVersion: "1", value: mapRecord }] };
   assert.equal(defineAgentProvider(provider), provider);
   assert.equal(selectAgentMapping(provider.mappings, "1.5"), mapRecord);

@@ -32,7 +32,7 @@ const binding: AgentSessionBinding = bindAgentSession({
 
 // The published example, as it stands there.
 // prettier-ignore
-export const session: AgentJsonlSession = jsonlSession({ binding, source: watcher,
+export const published: AgentJsonlSession = jsonlSession({ binding, source: watcher,
 mapRecord(record, session) {
   const event = record as { type?: string; tool?: string };
   if (event.type === 'turn_started') {
@@ -49,7 +49,7 @@ mapRecord(record, session) {
   }
 }
 });
-export const bound: "bound" = session.state;
+export const bound: "bound" = published.state;
 
 export const asynchronous: AgentRecordMapper = async (record, { publish, journal, signal, generation }) => {
   signal.throwIfAborted();

@@ -54,7 +54,7 @@ fn offset_minutes(offset: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::occurred_at;
+    use super::{Moment, occurred_at};
 
     #[test]
     fn accepted_and_what_they_name() {
@@ -68,7 +68,7 @@ mod tests {
             ("2026-01-01T00:00:00+05:30", "2025-12-31T18:30:00Z"),
             (longest.as_str(), "2026-05-17T22:29:21.123456789Z"),
         ] {
-            assert_eq!(occurred_at(text).map(|moment| moment.to_text()).as_deref(), Some(expected), "{text}");
+            assert_eq!(occurred_at(text).map(Moment::to_text).as_deref(), Some(expected), "{text}");
         }
     }
 
