@@ -152,7 +152,7 @@ test("an argument that cannot be read is a LifecycleError too", () => {
 
 test("a sink is a function and fit a boolean", () => {
   for (const sink of [undefined, null, {}, "sink"]) {
-    assert.throws(() => createAgentLifecyclePublisher(sink), { code: "invalid_option", path: "sink" });
+    assert.throws(() => createAgentLifecyclePublisher(sink), { code: "invalid_argument", path: "sink" });
   }
   for (const fit of [1, "true", null]) {
     assert.throws(() => createAgentLifecyclePublisher(() => undefined, { fit }), {

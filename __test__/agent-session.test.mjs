@@ -96,6 +96,9 @@ test("selectAgentMapping takes the first of equals and leaves the input alone", 
   assert.equal(selectAgentMapping(equals, "2.5"), "a");
   assert.equal(selectAgentMapping(equals.slice(1), "1"), "a");
   assert.equal(selectAgentMapping(equals.slice(1), "?"), "a");
+  for (const list of [undefined, {}, "1"]) {
+    assert.throws(() => selectAgentMapping(list, "1"), { code: "invalid_argument", path: "mappings" });
+  }
   assert.equal(selectAgentMapping([{ providerVersion: "1", value: undefined }, ...equals], "1"), undefined);
   const part = fc.nat({ max: 3 });
   const version = fc.tuple(part, part, part);

@@ -183,6 +183,30 @@ test("unusable arguments end in one sentence and exit code 2", () => {
   assert.match(run([]).stdout, /agent-lifecycle status/);
 });
 
+test("pipes, devices and folders in a file's place do not hold the command up", (t) => {
+  const fifo = path.join(temporary(t), "fifo.jsonl");
+  if (spawnSync("mkfifo", [fifo]).status !== 0) return t.skip("there are no pipes with names here");
+  for (const file of [fifo, "/dev/zero"]) {
+    for (const command of ["status", "validate"]) {
+      const { status, stderr } = run([command, file]);
+      assert.equal(status, 2);
+      assert.equal(stderr.split("\n")[0], `agent-lifecycle: ${file}: not a regular file`);
+    }
+  }
+});
+
+test("D4: a line of 16 MiB before everything else hides nothing", (t) => {
+  const file = path.join(temporary(t), "s.jsonl");
+  const text = readFileSync(fixture("basic-turn"), "utf8");
+  writeFileSync(file, `{"type":"user","content":"${"x".repeat(16 * 1024 * 1024)}"}\n${text}`);
+  const { rows, diagnostics } = JSON.parse(run(["status", file, "--json"]).stdout);
+  assert.deepEqual(
+    rows.map((row) => [row.state, row.waitingReason]),
+    [["waiting", "prompt"]],
+  );
+  assert.deepEqual(diagnostics.counts, { oversize: 1 });
+});
+
 test("a reader that stops early is no fault", () => {
   const main = path.join(root, "dist", "cli", "main.js");
   const { stderr, stdout } = spawnSync(

@@ -234,6 +234,14 @@ test("the members of an event, and which of them may be left out, are those of t
   }
 });
 
+test("each path that the architecture names is there", () => {
+  const top = /^(?:crates|src|ts|scripts|docs|fixtures|xtask|fuzz|__test__)\//;
+  const prose = read("docs/architecture.md").replaceAll(/^```[\s\S]*?^```$/gm, "");
+  const named = coded(prose).filter((name) => top.test(name) && !/[*<]/.test(name));
+  assert.ok(named.length > 0);
+  for (const name of named) assert.ok(fs.existsSync(path.join(root, name)), name);
+});
+
 test("the decisions are all listed, and each says what a decision must", () => {
   const files = fs.readdirSync(path.join(root, "docs/decisions")).filter((name) => name !== "README.md");
   assert.deepEqual(groups(read("docs/decisions/README.md"), /\((\d{4}-[\w-]+\.md)\)/g), files.toSorted());

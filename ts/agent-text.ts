@@ -1,4 +1,5 @@
 // What a provider does with the texts of a foreign program: which of them can be shown, and which mapping fits its version.
+import { LifecycleError } from "./error.js";
 
 // Controls other than tab and newline, what reverses or isolates the direction of writing, and surrogates without their other half.
 const UNSAFE = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;
@@ -25,12 +26,17 @@ export interface AgentMapping<T> {
  * The value of the newest mapping that is not newer than `providerVersion`; where all are newer, of the oldest. A version that
  * does not begin with an integer (or is not known) gets the newest mapping. The first of equals counts. Mappings whose own version
  * does not begin with an integer are taken only where all are such. Undefined for an empty list.
+ *
+ * @throws {LifecycleError} `invalid_argument` where `mappings` is no list.
  */
 export function selectAgentMapping<T>(
   mappings: readonly AgentMapping<T>[],
   providerVersion: string | null | undefined,
 ): T | undefined {
-  const known = mappings.flatMap((mapping) => {
+  if (!Array.isArray(mappings)) {
+    throw new LifecycleError("invalid_argument", "mappings must be a list", { path: "mappings" });
+  }
+  const known = (mappings as readonly AgentMapping<T>[]).flatMap((mapping) => {
     const version = parseVersion(mapping.providerVersion);
     return version === undefined ? [] : [{ mapping, version }];
   });

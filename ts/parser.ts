@@ -1,4 +1,5 @@
 // The schema-v1 JSONL parser.
+import { numberOption } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import type { LifecycleEvent } from "./contract.js";
 import { type Native, callNative } from "./native.js";
@@ -35,7 +36,8 @@ export class JsonlLifecycleParser {
 
   /** @throws {LifecycleError} `invalid_option`. */
   constructor(options: JsonlLifecycleParserOptions = {}) {
-    this.#native = callNative((native) => new native.NativeParser(options.maxLineBytes));
+    const limit = numberOption(options.maxLineBytes, "maxLineBytes");
+    this.#native = callNative((native) => new native.NativeParser(limit));
   }
 
   /** Takes the next bytes and returns the events that they complete. The chunk is the caller's again at once. */

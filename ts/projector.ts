@@ -1,4 +1,5 @@
 // The projection: what is known of every child, from ordered evidence.
+import { numberOption, optionalText, textArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
@@ -141,7 +142,8 @@ export class LifecycleProjector {
 
   /** @throws {LifecycleError} `invalid_option`. */
   constructor(options: LifecycleProjectorOptions = {}) {
-    const { staleAfterMs, reconcileDeadlineMs } = options;
+    const staleAfterMs = numberOption(options.staleAfterMs, "staleAfterMs");
+    const reconcileDeadlineMs = numberOption(options.reconcileDeadlineMs, "reconcileDeadlineMs");
     const given = Object.fromEntries(
       Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(([, value]) => value !== undefined),
     );
@@ -156,7 +158,8 @@ export class LifecycleProjector {
    */
   apply(event: unknown, options: ApplyOptions = {}): ApplyResult {
     const text = eventText(event);
-    return JSON.parse(callNative(() => this.#native.apply(text, options.receivedAt))) as ApplyResult;
+    const received = optionalText(options.receivedAt, "receivedAt");
+    return JSON.parse(callNative(() => this.#native.apply(text, received))) as ApplyResult;
   }
 
   /** As {@link apply}, with a refusal as a result. */
@@ -182,7 +185,8 @@ export class LifecycleProjector {
       }
     });
     if (lines.length === 0) return [];
-    const text = callNative(() => this.#native.applyMany(lines.join("\n"), options.receivedAt));
+    const received = optionalText(options.receivedAt, "receivedAt");
+    const text = callNative(() => this.#native.applyMany(lines.join("\n"), received));
     return (JSON.parse(text) as NativeResult[]).map((result, at) => {
       if (result.status !== "refused") return result;
       const { code, path, message } = result.error;
@@ -196,13 +200,15 @@ export class LifecycleProjector {
    */
   applyJsonl(chunk: Uint8Array | string, options: ApplyOptions & { end?: boolean } = {}): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
-    const { receivedAt, end = false } = options;
-    return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, receivedAt, end))) as ApplyJsonlResult;
+    const received = optionalText(options.receivedAt, "receivedAt");
+    const end = options.end === true;
+    return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, received, end))) as ApplyJsonlResult;
   }
 
   /** The record of a child. */
   snapshot(source: string, childId: string): LifecycleRecord | undefined {
-    const text = callNative(() => this.#native.snapshot(source, childId));
+    const names: [string, string] = [textArgument(source, "source"), textArgument(childId, "childId")];
+    const text = callNative(() => this.#native.snapshot(...names));
     return text === null ? undefined : (JSON.parse(text) as LifecycleRecord);
   }
 
@@ -222,7 +228,8 @@ export class LifecycleProjector {
    * @returns the results of those newly marked.
    */
   markStale(now: string): ApplyResult[] {
-    return JSON.parse(callNative(() => this.#native.markStale(now))) as ApplyResult[];
+    const time = textArgument(now, "now");
+    return JSON.parse(callNative(() => this.#native.markStale(time))) as ApplyResult[];
   }
 
   /**
@@ -231,13 +238,19 @@ export class LifecycleProjector {
    * @throws {LifecycleError} `epoch_mismatch` where `from` is not the present epoch or `to` is an old one.
    */
   advanceEpoch(advance: { source: string; from: string; to: string; observedAt: string }): void {
-    const { source, from, to, observedAt } = advance;
-    callNative(() => this.#native.advanceEpoch(source, from, to, observedAt));
+    const given: [string, string, string, string] = [
+      textArgument(advance.source, "source"),
+      textArgument(advance.from, "from"),
+      textArgument(advance.to, "to"),
+      textArgument(advance.observedAt, "observedAt"),
+    ];
+    callNative(() => this.#native.advanceEpoch(...given));
   }
 
   /** Drops records that ended before a time. */
   forget(what: { terminalBefore: string }): { source: string; childId: string }[] {
-    const text = callNative(() => this.#native.forget(what.terminalBefore));
+    const before = textArgument(what.terminalBefore, "terminalBefore");
+    const text = callNative(() => this.#native.forget(before));
     return (JSON.parse(text) as [string, string][]).map(([source, childId]) => ({ source, childId }));
   }
 

@@ -71,14 +71,14 @@ export interface AgentLifecyclePublisher {
 /**
  * A publisher that checks each event and gives it to `sink`.
  *
- * @throws {LifecycleError} `invalid_option` where `sink` is no function or `fit` no boolean.
+ * @throws {LifecycleError} `invalid_argument` where `sink` is no function, `invalid_option` where `fit` is no boolean.
  */
 export function createAgentLifecyclePublisher(
   sink: AgentLifecycleSink,
   options: AgentLifecyclePublisherOptions = {},
 ): AgentLifecyclePublisher {
   if (typeof sink !== "function") {
-    throw new LifecycleError("invalid_option", "sink must be a function", { path: "sink" });
+    throw new LifecycleError("invalid_argument", "sink must be a function", { path: "sink" });
   }
   const { fit = false } = options;
   if (typeof fit !== "boolean") {

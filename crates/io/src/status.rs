@@ -4,7 +4,6 @@
 //! its rows. Never: concludes that a child is lost.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -290,7 +289,7 @@ fn keep_active(tree: &mut Vec<Row>) {
 
 /// Reads a file from its start to its present end.
 pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = File::open(path)?;
+    let mut file = discover::regular_file(path)?;
     // A file that grows while it is read is read to the end that it had.
     let mut left = file.metadata()?.len();
     let mut buffer = vec![0; CHUNK_BYTES];
