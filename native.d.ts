@@ -77,6 +77,12 @@ export declare class NativeStatus {
   text(look: NativeLook): string
 }
 
+/**
+ * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
+ * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
+ */
+export declare function checkAgentEvent(text: string, fit: boolean): string | null
+
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string
 

@@ -839,6 +839,7 @@ module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeStatus = nativeBinding.NativeStatus
+module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.normalizeEvent = nativeBinding.normalizeEvent
 module.exports.panicForTests = nativeBinding.panicForTests

@@ -6,6 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { LifecycleProjector, normalizeLifecycleEvent } from "agent-lifecycle";
 import { event, state } from "./support/events.mjs";
+import { blocks, coded, rows, section } from "./support/markdown.mjs";
 
 const root = path.dirname(import.meta.dirname);
 const read = (file) => fs.readFileSync(path.join(root, file), "utf8");
@@ -15,36 +16,6 @@ const contract = read("docs/contract.md");
 const run = (args) => spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
 const sorted = (list) => [...new Set(list)].toSorted();
 
-/** The bodies of fenced blocks of one language. */
-const blocks = (text, language) =>
-  [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
-    .filter(([, of]) => of === language)
-    .map(([, , body]) => body);
-
-/** The text below a heading, to the next one of its level or above. */
-function section(text, heading) {
-  const [marks] = heading.split(" ");
-  const from = text.indexOf(`\n${heading}\n`);
-  assert.notEqual(from, -1, `there is no heading ${heading}`);
-  const rest = text.slice(from + heading.length + 2);
-  const end = rest.search(new RegExp(`^#{1,${marks.length}} `, "m"));
-  return end === -1 ? rest : rest.slice(0, end);
-}
-
-/** The cells of the table rows, headers left out. */
-function rows(text) {
-  const lines = text.split("\n").filter((line) => line.startsWith("|"));
-  const heads = new Set(lines.flatMap((line, at) => (/^\|[-|]+\|$/.test(line) ? [at - 1, at] : [])));
-  const body = lines.filter((_, at) => !heads.has(at));
-  return body.map((line) =>
-    line
-      .slice(1, -1)
-      .split("|")
-      .map((cell) => cell.trim()),
-  );
-}
-
-const coded = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word);
 const members = (text) => rows(text).map(([cell]) => coded(cell)[0]);
 const codesBelow = (heading) => firstCells(section(contract, heading));
 const optionsIn = (text) => sorted(text.match(/--[a-z]+/g) ?? []);
