@@ -4,6 +4,8 @@
 //! Invariant: what `JSON.parse` accepts within the depth limit is accepted here, and nothing else.
 //! Never: recurses without a bound, panics.
 
+pub(crate) mod quick;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;

@@ -170,7 +170,8 @@ impl<'a> Event<'a> {
     /// The event in `bytes`, one JSON text.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, EventFault> {
         let text = json::check(bytes).map_err(EventFault::Json)?;
-        if let Ok(raw) = serde_json::from_str::<Nested<RawEvent<'a>>>(text) {
+        let read = || json::quick::read(text).or_else(|| serde_json::from_str(text).ok());
+        if let Some(raw) = read() {
             return normalize(raw, Repair::default()).map_err(EventFault::Refused);
         }
         let (text, repair) = json::repair(text).ok_or(EventFault::Json(JsonFault::Malformed))?;
