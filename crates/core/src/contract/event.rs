@@ -326,8 +326,10 @@ fn id<'a>(
     code: Code,
     repair: Repair,
 ) -> Result<Cow<'a, str>, Refusal> {
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let refuse = |fault: &str| Err(Refusal::new(code, path, format!("{name} {fault}")));
+    let refuse = |fault: &str| {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        Err(Refusal::new(code, path, format!("{name} {fault}")))
+    };
     let Some(text) = member.into_text() else { return refuse("must be text that is not blank") };
     if repair.has_lone_surrogate(&text) {
         return refuse("has a lone surrogate, which no UTF-8 text can hold");
