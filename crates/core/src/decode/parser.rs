@@ -83,8 +83,9 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
                 let message = format!("the line is {padding} NUL bytes, as a crash leaves them");
                 log.add(DiagnosticCode::Malformed, message, place, b"", false);
             } else if padding > 0 && crate::json::check(bytes).is_ok_and(is_json) {
-                let message =
-                    format!("{padding} NUL bytes at the end of the line were dropped; what stands before them was read");
+                let message = format!(
+                    "{padding} NUL bytes at the end of the line were dropped; what stands before them was read"
+                );
                 log.add(DiagnosticCode::NulPadding, message, place, b"", false);
             }
             (!blank).then_some((bytes, place))
