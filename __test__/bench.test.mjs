@@ -1,0 +1,26 @@
+// The benches run and their variants agree, on a tiny corpus. No time is asserted. The Rust stages are left out: building
+// them takes longer than all other tests.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { smallEvents } from "../benches/corpus.mjs";
+import { ROWS, measureRow } from "../benches/rows.mjs";
+
+const shape = { lines: 2000, children: 20, duplicates: 0.02, seed: 7 };
+
+for (const row of ROWS.filter(({ script }) => script)) {
+  test(`the variants of ${row.name} agree`, () => {
+    const { result, variants } = measureRow(row, { shape, rounds: 1 });
+    const events = Object.values(result).reduce((sum, count) => sum + count, 0);
+    assert.equal(events, shape.lines);
+    assert.ok(variants.every(({ ms }) => ms > 0));
+  });
+}
+
+test("a corpus has the lines and the repeats that it is asked for, and is the same every time", () => {
+  const bytes = smallEvents(shape);
+  const lines = bytes.toString().trimEnd().split("\n");
+  assert.equal(lines.length, shape.lines);
+  const repeats = lines.length - new Set(lines).size;
+  assert.ok(repeats > shape.lines * 0.01 && repeats < shape.lines * 0.03, `${repeats} repeats`);
+  assert.deepEqual(smallEvents(shape), bytes);
+});

@@ -1,0 +1,114 @@
+// The rows of the bench: what each compares, and how one is measured, in a process of its own.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { A, corpusFile } from "./corpus.mjs";
+
+const ROOT = path.join(import.meta.dirname, "..");
+
+/** The first variant is ours; `what` names the result that rows of the same work have in common. */
+export const ROWS = [
+  {
+    name: "projection",
+    title: "A, bytes -> projection, in JavaScript",
+    what: "projection",
+    shape: A,
+    script: "projection.mjs",
+    variants: {
+      native: "LifecycleProjector.applyJsonl",
+      plain: "(i) a straightforward JavaScript projector",
+      fast: "(i3) the fastest JavaScript projector",
+      parse: "floor: JSON.parse of prebuilt lines",
+    },
+  },
+  {
+    name: "projection-core",
+    title: "A, bytes -> projection, in Rust",
+    what: "projection",
+    shape: A,
+    stage: "projection",
+    variants: { ours: "JsonlParser and Projector", validate: "floor: serde_json validation only" },
+  },
+  {
+    name: "parser",
+    title: "A, bytes -> events, in JavaScript",
+    what: "events",
+    shape: A,
+    script: "parser.mjs",
+    variants: {
+      native: "JsonlLifecycleParser.push",
+      plain: "(b) indexOf, toString, JSON.parse, and the same rules",
+      parse: "floor: JSON.parse of prebuilt lines",
+    },
+  },
+  {
+    name: "parser-core",
+    title: "A, bytes -> events, in Rust",
+    what: "events",
+    shape: A,
+    stage: "parser",
+    variants: { ours: "JsonlParser", validate: "floor: serde_json validation only" },
+  },
+];
+
+/** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */
+export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
+  const file = corpusFile(shape);
+  const [command, args] = row.script
+    ? [process.execPath, ["--expose-gc", path.join(import.meta.dirname, row.script)]]
+    : [
+        "cargo",
+        ["bench", "--quiet", "--package", "agent-lifecycle-core", "--bench", "stages", "--", row.stage],
+      ];
+  const run = spawnSync(command, [...args, file, String(rounds)], {
+    cwd: ROOT,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (run.error) throw run.error;
+  if (run.status !== 0) throw new Error(`${row.name} ended with ${run.signal ?? `exit code ${run.status}`}`);
+  const said = run.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const results = said.flatMap(({ result }) => (result === undefined ? [] : [result]));
+  for (const result of results) assert.deepEqual(result, results[0], `${row.name}: the variants disagree`);
+  const times = (variant) => said.flatMap((line) => (line.variant === variant && line.ms ? [line.ms] : []));
+  return summary(row, { file, lines: shape.lines, result: results[0], times });
+}
+
+function summary(row, { file, lines, result, times }) {
+  const bytes = readFileSync(file).length;
+  const ours = times(Object.keys(row.variants)[0]);
+  const variants = Object.entries(row.variants).map(([variant, title]) => {
+    const ms = times(variant);
+    const ratios = ms.map((time, round) => time / ours[round]).toSorted((a, b) => a - b);
+    return {
+      variant,
+      title,
+      ms: median(ms),
+      megabytesPerSecond: bytes / 1000 / median(ms),
+      eventsPerSecond: (lines / median(ms)) * 1000,
+      ratio: median(ratios),
+      least: ratios[0],
+      most: ratios.at(-1),
+    };
+  });
+  return {
+    row: row.name,
+    title: row.title,
+    what: row.what,
+    lines,
+    bytes,
+    rounds: ours.length,
+    result,
+    variants,
+  };
+}
+
+function median(numbers) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
