@@ -91,11 +91,19 @@ export declare class NativeStatus {
   step(): boolean
   /** Sessions read, and how many there are. */
   progress(): Array<number>
+  /** Named paths that are not there or cannot be read, and why. */
+  missing(): Array<string>
   /** `{rows, hidden, diagnostics, evidence}` as JSON text. */
   json(): string
-  /** The rows as text for people. */
+  /** The report as text for people. */
   text(look: NativeLook): string
 }
+
+/**
+ * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
+ * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
+ */
+export declare function checkAgentEvent(text: string, fit: boolean): string | null
 
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string

@@ -840,6 +840,7 @@ module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeStatus = nativeBinding.NativeStatus
+module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.normalizeEvent = nativeBinding.normalizeEvent
 module.exports.panicForTests = nativeBinding.panicForTests

@@ -1,12 +1,11 @@
 //! `LifecycleProjector`: the projection for JavaScript.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
-use agent_lifecycle_core::project::{Applied, Config, Note, Projector, Record};
+use agent_lifecycle_core::project::{Applied, Config, Counts, Note, Projector, Record};
 use napi::{Env, Result};
 use napi_derive::napi;
 use serde::Serialize;
@@ -74,7 +73,7 @@ struct RefusalView<'a> {
 #[derive(Serialize)]
 struct ChunkView<'a> {
     events: u64,
-    results: BTreeMap<&'static str, u64>,
+    results: Counts,
     rejected: Vec<RejectedView>,
     diagnostics: &'a [Diagnostic],
     total: u64,
@@ -145,7 +144,7 @@ impl NativeProjector {
         let Self { projector, parser } = self;
         let mut view = ChunkView {
             events: 0,
-            results: BTreeMap::new(),
+            results: Counts::default(),
             rejected: Vec::new(),
             diagnostics: &[],
             total: 0,
@@ -153,14 +152,15 @@ impl NativeProjector {
         };
         parser.push(chunk, &mut |event, (offset, _)| {
             view.events += 1;
-            let (status, fault) = match projector.apply(&event, received) {
+            let applied = projector.apply(&event, received);
+            view.results.add(applied.as_ref().ok().map(|applied| applied.status));
+            let (status, fault) = match applied {
                 Ok(Applied { status, note, .. }) => {
                     let fault = note.map(|note| (note.as_str(), note.message().to_owned()));
                     (status.as_str(), fault)
                 }
                 Err(refusal) => ("refused", Some((refusal.code.as_str(), refusal.to_string()))),
             };
-            *view.results.entry(status).or_default() += 1;
             if let Some((code, message)) = fault
                 && view.rejected.len() < REJECTED
             {

@@ -41,7 +41,7 @@ fn read(journals: &[&[u8]], sizes: &[u8]) -> (String, String) {
         pipeline.end(id);
     }
     let now = Moment::from_unix_millis(1_700_000_000_000);
-    pipeline.settle(now, &mut |event, outcome| {
+    pipeline.settle(now, None, &mut |event, outcome| {
         let status = outcome.as_ref().map(|applied| applied.status);
         let fits = matches!(status, Ok(Status::Applied | Status::Deduplicated | Status::TerminalImmutable));
         // A record that is repeated without a uuid, or with another content, is the journal's fault.

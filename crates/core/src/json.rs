@@ -4,6 +4,8 @@
 //! Invariant: what `JSON.parse` accepts within the depth limit is accepted here, and nothing else.
 //! Never: recurses without a bound, panics.
 
+pub(crate) mod quick;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -71,18 +73,22 @@ pub fn write(value: &impl Serialize) -> String {
 }
 
 /// Whether the compact JSON text of `value` has more than `limit` bytes; stops counting there.
-pub fn length_exceeds(value: &impl Serialize, limit: usize) -> bool {
-    struct Budget(usize);
-    impl std::io::Write for Budget {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::FileTooLarge)?;
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
+#[must_use]
+pub fn length_exceeds(value: &Json, limit: usize) -> bool {
+    value.most_bytes() > limit && serde_json::to_writer(Budget(limit), value).is_err()
+}
+
+/// Takes so many bytes and no more.
+struct Budget(usize);
+
+impl std::io::Write for Budget {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
     }
-    serde_json::to_writer(Budget(limit), value).is_err()
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What was changed in a text before serde read it.
@@ -411,6 +417,18 @@ impl Json {
     #[must_use]
     pub fn text_at(&self, key: &str) -> Option<&str> {
         self.get(key)?.text()
+    }
+
+    /// More bytes than its compact JSON text can have: an escape takes six, a number at most 24.
+    fn most_bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Number(_) => 24,
+            Self::Text(text) => 6 * text.len() + 2,
+            Self::Array(items) => items.iter().map(|item| item.most_bytes() + 1).sum::<usize>() + 2,
+            Self::Object(members) => {
+                members.iter().map(|(key, value)| 6 * key.len() + 4 + value.most_bytes()).sum::<usize>() + 2
+            }
+        }
     }
 
     /// Calls `visit` on every text value with the name of the object member it is the value of, if of one.

@@ -189,9 +189,21 @@ impl Pipeline {
         }
     }
 
+    /// Items that wait for [`settle`](Self::settle).
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.journals.iter().flat_map(|journal| &journal.tracks).map(|track| track.pending.len()).sum()
+    }
+
     /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
-    /// `fallback` is the time of records for which their journals give none.
-    pub fn settle(&mut self, fallback: Moment, on_event: &mut impl FnMut(&Event<'_>, &Outcome)) {
+    /// `fallback` is the time of records for which their journals give none. With `now`, a record from the future is evidence no later
+    /// than that, nor than `fallback`.
+    pub fn settle(
+        &mut self,
+        fallback: Moment,
+        now: Option<Moment>,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) {
         self.bind_journals();
         let mut order: Vec<usize> = (0..self.journals.len()).collect();
         order.sort_by(|&left, &right| self.journals[left].path.cmp(&self.journals[right].path));
@@ -218,7 +230,8 @@ impl Pipeline {
                 };
                 let projector = &mut self.projector;
                 bridge.take(&item, &mut |event| {
-                    let outcome = projector.apply(&event, None);
+                    let ahead = now.filter(|now| event.observed_at.moment() > *now);
+                    let outcome = projector.apply(&event, ahead.map(|now| now.min(fallback)));
                     on_event(&event, &outcome);
                 });
             }
@@ -411,16 +424,26 @@ impl Journal {
         if self.skipped > 0 {
             diagnostics.insert("too_many_sessions", self.skipped);
         }
+        // Told once for a session, by the journal that is the session's own.
+        let own = self.tracks.iter().filter(|track| *track.mapper.role() == Role::Root);
+        let beyond: u64 = own.map(|track| sessions[track.session].bridge.beyond()).sum();
+        if beyond > 0 {
+            diagnostics.insert("too_many_children", beyond);
+        }
         let children = self.tracks.iter().filter(|track| track.mapper.records() > 0).map(|track| {
             let session = &sessions[track.session];
             (session.bridge.source().to_owned(), track.child.clone().unwrap_or_else(|| session.id.clone()))
         });
+        let unknown_records = self.tracks.iter().map(|track| track.mapper.unknown_records()).sum();
+        if unknown_records > 0 {
+            diagnostics.insert("unknown_record", unknown_records);
+        }
         JournalReport {
             path: self.path.clone(),
             children: children.collect(),
             diagnostics,
             records: self.tracks.iter().map(|track| track.mapper.records()).sum(),
-            unknown_records: self.tracks.iter().map(|track| track.mapper.unknown_records()).sum(),
+            unknown_records,
         }
     }
 }

@@ -42,7 +42,7 @@ impl Story {
         record["timestamp"] = at(second).to_text().into();
         self.pipeline.push(journal, format!("{record}\n").as_bytes());
         let events = &mut self.events;
-        self.pipeline.settle(fallback(), &mut |_: &Event<'_>, became: &Became| {
+        self.pipeline.settle(fallback(), None, &mut |_: &Event<'_>, became: &Became| {
             let applied = became.as_ref().unwrap();
             events.push((applied.status, applied.note));
         });
@@ -287,11 +287,11 @@ fn d1_a_record_counts_when_its_line_ends() {
     let mut none = 0;
     for piece in [line, "it\"}],\"stop_reason\":\"end_turn\"}}"] {
         story.pipeline.push(story.root, piece.as_bytes());
-        story.pipeline.settle(fallback(), &mut |_, _| none += 1);
+        story.pipeline.settle(fallback(), None, &mut |_, _| none += 1);
     }
     assert_eq!((none, state(&story.rows(1)[0])), (0, RUNNING));
     story.pipeline.push(story.root, b"\n{\"type\":\n");
-    story.pipeline.settle(fallback(), &mut |_, _| {});
+    story.pipeline.settle(fallback(), None, &mut |_, _| {});
     assert_eq!(state(&story.rows(1)[0]), PROMPT);
     let (_, log) = story.pipeline.diagnostics().next().unwrap();
     let expected = log.kept().iter().map(|fault| (fault.code, fault.length)).collect::<Vec<_>>();
@@ -304,7 +304,7 @@ fn d3_a_lone_surrogate_does_not_lose_the_end_of_a_turn() {
     story.prompt(0);
     let line = r#"{"type":"assistant","sessionId":"s","uuid":"d3","timestamp":"2026-03-02T08:00:01Z","message":{"id":"m","content":[{"type":"text","text":"ok \ud83d"}],"stop_reason":"end_turn"}}"#;
     story.pipeline.push(story.root, format!("{line}\n").as_bytes());
-    story.pipeline.settle(fallback(), &mut |_, _| {});
+    story.pipeline.settle(fallback(), None, &mut |_, _| {});
     let rows = story.rows(1);
     assert_eq!((state(&rows[0]), last_turn(&rows[0])), (PROMPT, Some("success")));
     assert!(rows[0].diagnostics.is_empty());
@@ -412,7 +412,7 @@ fn d10_nothing_is_no_record_and_no_error() {
         let mut story = Story::new();
         story.pipeline.push(story.root, bytes);
         story.pipeline.end(story.root);
-        story.pipeline.settle(fallback(), &mut |event, _| panic!("{event:?}"));
+        story.pipeline.settle(fallback(), None, &mut |event, _| panic!("{event:?}"));
         assert!(story.rows(1).is_empty());
         assert!(story.pipeline.diagnostics().all(|(_, log)| log.total() == 0));
     }

@@ -1,7 +1,7 @@
 //! Journals through the pipeline: what a record without a time gets, what a row keeps of the last line, chunks and order.
 
 use agent_lifecycle_core::bridge::Content;
-use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
 use agent_lifecycle_core::project::rows::{Row, rows};
 use agent_lifecycle_core::project::{Config, Status};
@@ -16,7 +16,7 @@ fn rows_of(journal: &str) -> Vec<Row> {
     let mut pipeline = Pipeline::new(Config::default(), Content::Titles);
     let id = pipeline.add_journal("root.jsonl", recognize(journal.as_bytes()).unwrap(), None);
     pipeline.push(id, journal.as_bytes());
-    pipeline.settle(at("2026-01-01T00:00:00Z"), &mut |_: &Event<'_>, outcome: &Outcome| {
+    pipeline.settle(at("2026-01-01T00:00:00Z"), None, &mut |_: &Event<'_>, outcome: &Outcome| {
         assert_eq!(outcome.as_ref().unwrap().status, Status::Applied);
     });
     rows(pipeline.projector().records(), &pipeline.beside())
@@ -70,4 +70,39 @@ fn an_untimed_first_record_takes_the_first_time_that_follows_whatever_has_it() {
     let rows = rows_of(&journal.join("\n"));
     assert_eq!(rows[0].started_at, at("2026-03-02T08:00:01Z"));
     assert_eq!(rows[0].freshness.at, at("2026-03-02T08:00:05Z"));
+}
+
+#[test]
+fn a_session_has_a_bounded_number_of_children() {
+    const LAUNCHES: u32 = 17_000;
+    let launch = |launch: u32| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","uuid":"l{launch}","timestamp":"2026-03-02T08:00:02.{launch:05}Z","message":{{"id":"m","content":[{{"type":"tool_use","id":"t{launch}","name":"Agent","input":{{"prompt":"Look."}}}}]}}}}"#
+        )
+    };
+    let lines: Vec<String> = std::iter::once(user(1)).chain((0..LAUNCHES).map(launch)).collect();
+    let rows = rows_of(&(lines.join("\n") + "\n"));
+    assert_eq!(rows.len(), agent_lifecycle_core::bridge::CHILDREN);
+    let beyond = u64::from(LAUNCHES) + 1 - rows.len() as u64;
+    assert_eq!(rows[0].diagnostics.get("too_many_children"), Some(&beyond));
+    assert_eq!(rows[0].live_children, rows.len() - 1);
+}
+
+#[test]
+fn a_superseded_turn_leaves_nothing_open() {
+    let call = |uuid: &str, tool: &str, name: &str| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","uuid":"{uuid}","timestamp":"2026-03-02T08:00:02Z","message":{{"id":"m","content":[{{"type":"tool_use","id":"{tool}","name":"{name}","input":{{}}}}]}}}}"#
+        )
+    };
+    let begun = [user(1), call("b", "t1", "Bash"), call("q", "t2", "AskUserQuestion")];
+    let [row] = &rows_of(&(begun.join("\n") + "\n"))[..] else { panic!("one row") };
+    assert_eq!((row.tools.open.len(), row.waits.len()), (1, 1));
+    assert_eq!((row.state, row.waiting_reason), (State::Waiting, Some(WaitingReason::Question)));
+
+    let superseded = [begun.join("\n"), user(3)].join("\n") + "\n";
+    let [row] = &rows_of(&superseded)[..] else { panic!("one row") };
+    assert_eq!((row.tools.open.len(), row.waits.len()), (0, 0));
+    assert_eq!((row.state, row.waiting_reason), (State::Running, None));
+    assert_eq!(row.turns.recent.iter().map(|turn| turn.outcome).collect::<Vec<_>>(), [None, None]);
 }

@@ -55,7 +55,7 @@ fn status(path: &Path, now: Moment) -> Vec<Row> {
         now: Some(now),
         config: agent_lifecycle_core::project::Config::default(),
     };
-    let mut scan = Scan::new(options).unwrap();
+    let mut scan = Scan::new(options);
     while scan.step() {}
     let report = scan.report();
     assert!(report.evidence, "{}", path.display());

@@ -185,12 +185,14 @@ impl<'a> Event<'a> {
     /// The event in `bytes`, one JSON text.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, EventFault> {
         let text = json::check(bytes).map_err(EventFault::Json)?;
-        if let Ok(raw) = serde_json::from_str::<Nested<RawEvent<'a>>>(text) {
-            return normalize(raw, Repair::default()).map_err(EventFault::Refused);
+        let mut raw = RawEvent::default();
+        if let Ok(is_object) = raw.read(text) {
+            return normalize(raw, is_object, Repair::default()).map_err(EventFault::Refused);
         }
         let (text, repair) = json::repair(text).ok_or(EventFault::Json(JsonFault::Malformed))?;
-        let raw = serde_json::from_str(&text).map_err(|_| EventFault::Json(JsonFault::Malformed))?;
-        normalize(raw, repair).map(|event| event.to_static()).map_err(EventFault::Refused)
+        let mut raw = RawEvent::default();
+        let is_object = raw.read(&text).map_err(|_| EventFault::Json(JsonFault::Malformed))?;
+        normalize(raw, is_object, repair).map(|event| event.to_static()).map_err(EventFault::Refused)
     }
 
     /// A copy that borrows nothing.
@@ -281,10 +283,10 @@ fn owned(text: &str) -> Cow<'static, str> {
     Cow::Owned(text.to_owned())
 }
 
-fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Refusal> {
-    let Nested::Object(raw) = raw else {
+fn normalize(raw: RawEvent<'_>, is_object: bool, repair: Repair) -> Result<Event<'_>, Refusal> {
+    if !is_object {
         return Err(Refusal::new(Code::InvalidEvent, "$", "the event must be a JSON object"));
-    };
+    }
     let id = |member, path| id(member, path, Code::InvalidId, repair);
     if raw.schema_version != Scalar::Number(1.0) {
         let message = "schemaVersion must be the number 1, the only version that exists";
@@ -340,8 +342,10 @@ fn id<'a>(
     code: Code,
     repair: Repair,
 ) -> Result<Cow<'a, str>, Refusal> {
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let refuse = |fault: &str| Err(Refusal::new(code, path, format!("{name} {fault}")));
+    let refuse = |fault: &str| {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        Err(Refusal::new(code, path, format!("{name} {fault}")))
+    };
     let Some(text) = member.into_text() else { return refuse("must be text that is not blank") };
     if repair.has_lone_surrogate(&text) {
         return refuse("has a lone surrogate, which no UTF-8 text can hold");
@@ -394,7 +398,11 @@ fn timestamp<'a>(
     code: Code,
 ) -> Result<Timestamp<'a>, Refusal> {
     member.into_text().and_then(Timestamp::parse).ok_or_else(|| {
-        Refusal::new(code, path, format!("{name} must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z"))
+        Refusal::new(
+            code,
+            path,
+            format!("{name} must be RFC 3339 UTC with seconds and a real date, such as 2026-05-17T22:29:21Z"),
+        )
     })
 }
 
@@ -407,7 +415,8 @@ fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
         Kind::Created => refuse("state must be created for kind created".to_owned()),
         Kind::StateChanged if state.is_some_and(|state| state != State::Created) => Ok(state),
         Kind::StateChanged => {
-            refuse("state must be a state other than created for kind state_changed".to_owned())
+            let words = State::ALL[1..].iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+            refuse(format!("state must be one of {words} for kind state_changed"))
         }
         Kind::Terminal if state.is_some_and(State::is_terminal) => Ok(state),
         Kind::Terminal => {

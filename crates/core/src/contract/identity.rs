@@ -10,6 +10,13 @@ pub const SOURCE_NOTE: &str = "@source";
 /// Trims ECMAScript white space and line ends (ECMA-262, `String.prototype.trim`).
 #[must_use]
 pub fn trim(text: &str) -> &str {
+    // Nearly every text begins and ends with a visible ASCII character.
+    if let [first, .., last] = text.as_bytes()
+        && first.is_ascii_graphic()
+        && last.is_ascii_graphic()
+    {
+        return text;
+    }
     text.trim_matches(|c: char| {
         matches!(c, '\u{9}'..='\u{d}' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}'
             | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}')
@@ -34,7 +41,7 @@ pub fn identity(text: &str) -> Result<&str, IdFault> {
         Err(IdFault::Blank)
     } else if id.len() > ID_BYTES {
         Err(IdFault::TooLong)
-    } else if memchr::memchr(0, id.as_bytes()).is_some() {
+    } else if id.as_bytes().contains(&0) {
         Err(IdFault::Nul)
     } else {
         Ok(id)

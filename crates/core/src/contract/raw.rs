@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::limits::DETAILS_DEPTH;
-use crate::json::{Json, Scalar};
+use crate::json::{self, Json, Scalar};
 
 /// An object member of a known shape, or something else in its place.
 #[derive(Debug, Default)]
@@ -38,6 +38,23 @@ pub(super) struct RawEvent<'a> {
     /// `Object(None)` is an object deeper than the limit.
     pub details: Nested<Option<Json>>,
     pub capabilities: Nested<RawCapabilities<'a>>,
+}
+
+impl<'a> RawEvent<'a> {
+    /// Reads the members of the object in `text` into this empty event, which is large and stays where it is; answers
+    /// whether it is an object.
+    pub(super) fn read(&mut self, text: &'a str) -> Result<bool, serde_json::Error> {
+        let nested = if let Some(nested) = json::quick::read(text, in_place(self)) {
+            nested
+        } else {
+            *self = Self::default();
+            let mut reader = serde_json::Deserializer::from_str(text);
+            let nested = in_place(self).deserialize(&mut reader)?;
+            reader.end()?;
+            nested
+        };
+        Ok(matches!(nested, Nested::Object(())))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -172,15 +189,29 @@ trait ObjectReader<'de, T> {
     fn read<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error>;
 }
 
+/// Reads the members of a shape into it.
+struct InPlace<'r, T>(&'r mut T);
+
+impl<'de, T: Members<'de>> ObjectReader<'de, ()> for InPlace<'_, T> {
+    fn read<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(field) = map.next_key()? {
+            self.0.set(field, &mut map)?;
+        }
+        Ok(())
+    }
+}
+
+fn in_place<T>(shape: &mut T) -> NestedVisitor<InPlace<'_, T>, ()> {
+    NestedVisitor { object: InPlace(shape), shape: PhantomData }
+}
+
 /// Reads a shape member by member.
 struct ByMember;
 
 impl<'de, T: Members<'de>> ObjectReader<'de, T> for ByMember {
-    fn read<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+    fn read<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         let mut shape = T::default();
-        while let Some(field) = map.next_key()? {
-            shape.set(field, &mut map)?;
-        }
+        InPlace(&mut shape).read(map)?;
         Ok(shape)
     }
 }
@@ -191,12 +222,6 @@ struct Whole;
 impl<'de> ObjectReader<'de, Option<Json>> for Whole {
     fn read<A: MapAccess<'de>>(self, map: A) -> Result<Option<Json>, A::Error> {
         Json::seed(DETAILS_DEPTH).visit_map(map)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested<RawEvent<'de>> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        NestedVisitor { object: ByMember, shape: PhantomData }.deserialize(deserializer)
     }
 }
 

@@ -14,4 +14,4 @@ pub mod rows;
 
 pub use projector::{Config, Projector, RecordKey};
 pub use record::Record;
-pub use report::{Applied, Note, Status};
+pub use report::{Applied, Counts, Note, Status};

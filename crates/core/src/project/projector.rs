@@ -102,13 +102,15 @@ impl Projector {
             None => Name::Id(self.hasher.id(&event.event_id), event.observed_at.moment()),
         };
         let arrival = Arrival { event, name, content, at: earlier(event.observed_at.moment(), received_at) };
-        if !self.sources.contains_key(event.source.as_ref()) {
+        let (is_present_epoch, key) = if let Some(source) = self.sources.get(event.source.as_ref()) {
+            (*source.epoch == *event.source_epoch, source.children.get(event.child_id.as_ref()).copied())
+        } else {
             let source = Source { epoch: event.source_epoch.as_ref().into(), ..Source::default() };
             self.sources.insert(event.source.as_ref().into(), source);
-        }
-        let key = self.key(&event.source, &event.child_id);
-        if let Some(applied) = self.judge_epoch(&arrival, key) {
-            return Ok(applied);
+            (true, None)
+        };
+        if !is_present_epoch {
+            return Ok(self.judge_epoch(&arrival, key));
         }
         if event.child_id == SOURCE_NOTE {
             return Ok(self.note_source(&arrival));
@@ -229,13 +231,12 @@ impl Projector {
         slot.record.as_deref_mut().filter(|_| slot.generation == key.generation)
     }
 
-    /// Check 2. An answer ends the judgement.
-    fn judge_epoch(&mut self, arrival: &Arrival<'_>, key: Option<RecordKey>) -> Option<Applied> {
+    /// Check 2 for an event of another epoch than the present one of its source.
+    fn judge_epoch(&mut self, arrival: &Arrival<'_>, key: Option<RecordKey>) -> Applied {
         let event = arrival.event;
-        let source = self.sources.get_mut(event.source.as_ref())?;
-        if source.epoch.as_ref() == event.source_epoch {
-            return None;
-        }
+        let Some(source) = self.sources.get(event.source.as_ref()) else {
+            return Applied::new(Status::Conflict, Some(Note::EpochConflict), key);
+        };
         let deadline_ms = self.config.reconcile_deadline_ms;
         if source.retired.iter().any(|retired| **retired == *event.source_epoch) {
             if let Some(record) = key.and_then(|key| self.get_mut(key))
@@ -246,7 +247,7 @@ impl Projector {
                     record.open_reconciliation(Note::EpochRetired, arrival.at.plus_millis(deadline_ms));
                 }
             }
-            return Some(Applied::new(Status::OutOfOrder, Some(Note::EpochRetired), key));
+            return Applied::new(Status::OutOfOrder, Some(Note::EpochRetired), key);
         }
         if advanced_from(event).is_some_and(|from| *from == *source.epoch) {
             self.enter_epoch(&event.source, &event.source_epoch, event.observed_at.moment());
@@ -257,7 +258,7 @@ impl Projector {
                 }
                 None => self.remember_announcer(arrival),
             }
-            return Some(Applied::new(Status::Applied, Some(Note::EpochAdvanced), key));
+            return Applied::new(Status::Applied, Some(Note::EpochAdvanced), key);
         }
         if let Some(record) = key.and_then(|key| self.get_mut(key)) {
             record.epoch_conflict = Some(event.source_epoch.as_ref().into());
@@ -265,7 +266,7 @@ impl Projector {
                 record.open_reconciliation(Note::EpochConflict, arrival.at.plus_millis(deadline_ms));
             }
         }
-        Some(Applied::new(Status::Conflict, Some(Note::EpochConflict), key))
+        Applied::new(Status::Conflict, Some(Note::EpochConflict), key)
     }
 
     fn enter_epoch(&mut self, name: &str, to: &str, at: Moment) {
@@ -349,7 +350,7 @@ impl Projector {
             waiting_reason: event.waiting_reason,
             state_since: event.observed_at.moment(),
             started_at: Estimate { at: event.observed_at.moment(), estimated },
-            activity: event.activity.as_deref().map(Into::into),
+            activity: event.activity.as_deref().map(str::to_owned),
             capabilities: event.capabilities,
             freshness: Freshness {
                 newest: Estimate { at: arrival.at, estimated },
@@ -549,7 +550,7 @@ impl Record {
             return;
         }
         if let Some(activity) = &event.activity {
-            self.activity = Some(activity.as_ref().into());
+            activity.as_ref().clone_into(self.activity.get_or_insert_default());
         }
         self.capabilities = self.capabilities.or(event.capabilities);
         self.refresh(arrival);

@@ -34,7 +34,7 @@ pub struct Record {
     /// When the first event about it was observed; an estimated time gives way to the first real one.
     pub started_at: Estimate,
     /// The newest activity text.
-    pub activity: Option<Box<str>>,
+    pub activity: Option<String>,
     /// What its source can tell.
     pub capabilities: Capabilities,
     /// How fresh that is.

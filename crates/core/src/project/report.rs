@@ -53,6 +53,30 @@ impl Status {
     }
 }
 
+/// How many events came to what. As JSON an object with a member for each word that occurred, `refused` among them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    by_status: [u64; Status::ALL.len()],
+    refused: u64,
+}
+
+impl Counts {
+    /// Counts an event; without a status, a refused one.
+    pub fn add(&mut self, status: Option<Status>) {
+        match status {
+            Some(status) => self.by_status[status as usize] += 1,
+            None => self.refused += 1,
+        }
+    }
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let words = Status::ALL.map(Status::as_str).into_iter().zip(self.by_status);
+        serializer.collect_map(words.chain([("refused", self.refused)]).filter(|(_, count)| *count > 0))
+    }
+}
+
 /// Why it became that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Note {
@@ -122,7 +146,7 @@ impl Note {
             }
             Self::IdentityUnchecked => "the sequence was seen; whether with this content is no longer known",
             Self::UnknownChild => {
-                "nothing is known of this child; a complete snapshot with its lineage admits it"
+                "nothing is known of this child: its first event must be created or, for an external child, a state that is not terminal"
             }
             Self::SequenceGap => {
                 "sequences before this one are missing; the state is provisional until they come"
