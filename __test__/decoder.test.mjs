@@ -1,8 +1,12 @@
 // The record decoder: its cases by name, its edges by hand.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { LifecycleError, createJsonlRecordDecoder } from "agent-lifecycle";
+import { blocks } from "./support/markdown.mjs";
 
 /** What a whole stream comes to in chunks of a size; each chunk is overwritten behind the decoder's back. */
 function decode(stream, size = Infinity, options = undefined) {
@@ -204,7 +208,7 @@ for (const [name, options, path] of [
       () => createJsonlRecordDecoder(options),
       (error) => {
         assert.ok(error instanceof LifecycleError);
-        assert.equal(error.code, "invalid_option");
+        assert.equal(error.code, path === undefined ? "invalid_argument" : "invalid_option");
         assert.equal(error.path, path);
         return true;
       },
@@ -307,4 +311,13 @@ test("a chunk is cut into slices without a seam", () => {
   assert.ok(stream.length > 4 * 65_536);
   assert.deepEqual(createJsonlRecordDecoder().push(stream), values);
   assert.equal(createJsonlRecordDecoder().push("1\n".repeat(100_000)).length, 100_000);
+});
+
+test("the example of the docs prints what is said", () => {
+  const page = readFileSync(path.join(import.meta.dirname, "..", "docs", "decoder.md"), "utf8");
+  const run = spawnSync(process.execPath, ["--input-type=module", "-e", blocks(page, "js")[0]], {
+    cwd: path.dirname(import.meta.dirname),
+    encoding: "utf8",
+  });
+  assert.equal(run.stdout.trimEnd(), blocks(page, "text")[0].trimEnd(), run.stderr);
 });

@@ -1,4 +1,5 @@
 // The record decoder: Rust cuts, checks and selects lines, `JSON.parse` makes their values. docs/decoder.md says how.
+import { numberOption } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
@@ -57,7 +58,7 @@ let table: { bytes: Buffer; entries: Int32Array } | undefined;
 /**
  * A bounded decoder of JSON Lines in UTF-8. Lines that are no record are dropped and counted, and never cost a neighbour.
  *
- * @throws {LifecycleError} `invalid_option`.
+ * @throws {LifecycleError} `invalid_argument`, `invalid_option`.
  */
 export function createJsonlRecordDecoder(
   options: number | JsonlRecordDecoderOptions = {},
@@ -120,13 +121,13 @@ function optionsOf(options: unknown): {
 } {
   if (typeof options === "number") return { maxRecordBytes: options, select: undefined };
   if (typeof options !== "object" || options === null) {
-    throw new LifecycleError("invalid_option", "give a limit in bytes or an object of options");
+    throw new LifecycleError("invalid_argument", "give a limit in bytes or an object of options");
   }
   const { maxRecordBytes, select } = options as Record<string, unknown>;
-  if (maxRecordBytes !== undefined && typeof maxRecordBytes !== "number") {
-    throw new LifecycleError("invalid_option", "maxRecordBytes must be a number", { path: "maxRecordBytes" });
-  }
-  return { maxRecordBytes, select: select === undefined ? undefined : selectedOf(select) };
+  return {
+    maxRecordBytes: numberOption(maxRecordBytes, "maxRecordBytes"),
+    select: select === undefined ? undefined : selectedOf(select),
+  };
 }
 
 function selectedOf(select: unknown): Native.NativeSelected[] {
