@@ -838,6 +838,7 @@ module.exports = nativeBinding
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector
+module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod contract;
 mod convert;
+pub mod decoder;
 mod error;
 pub mod parser;
 pub mod pipeline;

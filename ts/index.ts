@@ -38,6 +38,8 @@ export type {
   Lineage,
   WaitingReason,
 } from "./contract.js";
+export { createJsonlRecordDecoder } from "./decoder.js";
+export type { JsonlRecordDecoder, JsonlRecordDecoderOptions, JsonlRecordDecoderStats } from "./decoder.js";
 export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
 export { JsonlLifecycleParser } from "./parser.js";

@@ -116,7 +116,8 @@ impl Repair {
 }
 
 /// The deepest level of objects and arrays, counted outside strings.
-fn depth(bytes: &[u8]) -> usize {
+#[must_use]
+pub fn depth(bytes: &[u8]) -> usize {
     let (mut level, mut deepest) = (0_usize, 0);
     let mut at = 0;
     while at < bytes.len() {
