@@ -89,7 +89,7 @@ test("the main package names every platform package at its own version, and hold
   ];
   assert.deepEqual(
     [...top].filter((name) => !known.includes(name)),
-    ["package.json"],
+    ["SECURITY.md", "package.json"],
   );
 });
 
