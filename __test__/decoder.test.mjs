@@ -149,13 +149,15 @@ test("a value is what JSON.parse gives", () => {
   assert.equal(Object.getPrototypeOf(values[1]), Object.prototype);
 });
 
+/** A record of so many bytes. */
+const sized = (length) => `"${"é".repeat(2)}${"x".repeat(length - 6)}"`;
+
 test("exactly the limit passes, with CR too, and one byte more does not, in any chunks", () => {
   for (const limit of [10, 262_144]) {
-    const text = (length) => `"${"é".repeat(2)}${"x".repeat(length - 6)}"`;
-    const stream = `${text(limit)}\n${text(limit)}\r\n${text(limit + 1)}\n${text(limit + 1)}\r\n1\n`;
+    const stream = `${sized(limit)}\n${sized(limit)}\r\n${sized(limit + 1)}\n${sized(limit + 1)}\r\n1\n`;
     for (const size of [1, 7, 65_536, Infinity].filter((given) => given > 1 || limit < 100)) {
       const { values, stats } = decode(stream, size, limit);
-      assert.deepEqual(values, [JSON.parse(text(limit)), JSON.parse(text(limit)), 1]);
+      assert.deepEqual(values, [JSON.parse(sized(limit)), JSON.parse(sized(limit)), 1]);
       assert.deepEqual(stats.dropped, { ...NOTHING_DROPPED, oversize: 2 });
     }
   }
@@ -185,7 +187,7 @@ test("the limit is clamped to 1 byte..64 MiB", () => {
   }
 });
 
-for (const [name, options, path] of [
+for (const [name, options, member] of [
   ["NaN", Number.NaN, "maxRecordBytes"],
   ["NaN in options", { maxRecordBytes: Number.NaN }, "maxRecordBytes"],
   ["a text", "262144", undefined],
@@ -208,8 +210,8 @@ for (const [name, options, path] of [
       () => createJsonlRecordDecoder(options),
       (error) => {
         assert.ok(error instanceof LifecycleError);
-        assert.equal(error.code, path === undefined ? "invalid_argument" : "invalid_option");
-        assert.equal(error.path, path);
+        assert.equal(error.code, member === undefined ? "invalid_argument" : "invalid_option");
+        assert.equal(error.path, member);
         return true;
       },
     );
@@ -259,17 +261,18 @@ test("end reports a last line that is not closed, and does not give it out", () 
   assert.deepEqual(decoder.end(), stats);
 });
 
+const typed = (type, more = "") => String.raw`{"type":${type},"\ud83d":"\ude42"${more}}` + "\n";
+
 test("select makes values of wanted records only, and checks the others", () => {
   const select = { type: ["assistant", "user"], "\ud83d": ["\ude42"] };
-  const line = (type, more = "") => String.raw`{"type":${type},"\ud83d":"\ude42"${more}}` + "\n";
   const stream =
-    line('"user"') +
-    line('"system"') +
-    line('"\\u0075ser"') +
+    typed('"user"') +
+    typed('"system"') +
+    typed('"\\u0075ser"') +
     line("7") +
-    line('"user"', ',"type":"x"') +
-    line('"system"', ',"type":"assistant"') +
-    line('"system"', ",") +
+    typed('"user"', ',"type":"x"') +
+    typed('"system"', ',"type":"assistant"') +
+    typed('"system"', ",") +
     '[]\n"user"\n';
   for (const size of [1, 64, Infinity]) {
     const { values, stats } = decode(stream, size, { select });

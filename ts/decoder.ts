@@ -131,12 +131,11 @@ function optionsOf(options: unknown): {
 }
 
 function selectedOf(select: unknown): Native.NativeSelected[] {
-  const isText = (value: unknown) => typeof value === "string";
   if (typeof select !== "object" || select === null || Array.isArray(select)) {
     throw new LifecycleError("invalid_option", "select must be an object of lists", { path: "select" });
   }
   return Object.entries(select).map(([name, strings]: [string, unknown]) => {
-    if (!Array.isArray(strings) || !strings.every(isText)) {
+    if (!Array.isArray(strings) || !strings.every((text) => typeof text === "string")) {
       const message = `select.${name} must be a list of strings`;
       throw new LifecycleError("invalid_option", message, { path: `select.${name}` });
     }

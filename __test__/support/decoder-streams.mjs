@@ -1,5 +1,5 @@
 // Arbitrary streams for the record decoder: every class of line that there is, in any order and any chunks.
-import fc from "fast-check";
+import * as fc from "fast-check";
 
 const bytes = (text) => Buffer.from(text);
 

@@ -48,6 +48,7 @@ impl Batch {
     }
 
     /// For each record in order whether it is in `wide`, and where it ends there or in `narrow`.
+    #[must_use]
     pub fn ends(&self) -> impl ExactSizeIterator<Item = (bool, usize)> {
         self.lines.iter().map(|line| (line.is_wide, line.end))
     }

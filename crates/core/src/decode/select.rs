@@ -77,8 +77,8 @@ fn units(token: &[u8]) -> Vec<u16> {
         units.extend(plain.encode_utf16());
         let (length, unit) = match escape.as_bytes() {
             [b'u', digits @ ..] => {
-                let hex = digits.iter().take(4).filter_map(|&digit| char::from(digit).to_digit(16));
-                (5, hex.fold(0, |unit, digit| unit << 4 | digit as u16))
+                let hex = digits.get(..4).and_then(|hex| std::str::from_utf8(hex).ok());
+                (5, hex.and_then(|hex| u16::from_str_radix(hex, 16).ok()).unwrap_or_default())
             }
             [letter, ..] => (1, u16::from(escaped(*letter))),
             [] => break,

@@ -262,8 +262,8 @@ fn is_special(byte: u8) -> bool {
 fn special_in(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let quotes = word ^ (ONES * b'"' as u64);
-    let backslashes = word ^ (ONES * b'\\' as u64);
+    let quotes = word ^ u64::from_le_bytes([b'"'; 8]);
+    let backslashes = word ^ u64::from_le_bytes([b'\\'; 8]);
     let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
     (below(word, b' ') | below(quotes, 1) | below(backslashes, 1)) & HIGH
 }
