@@ -269,7 +269,7 @@ test("select makes values of wanted records only, and checks the others", () => 
     typed('"user"') +
     typed('"system"') +
     typed('"\\u0075ser"') +
-    line("7") +
+    typed("7") +
     typed('"user"', ',"type":"x"') +
     typed('"system"', ',"type":"assistant"') +
     typed('"system"', ",") +
