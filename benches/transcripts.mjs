@@ -103,7 +103,7 @@ function sentence(random, length, words, end = " ") {
   for (let size = 0, at = 1; size < length; at++) {
     const word = words[Math.floor(random() * words.length)];
     out.push(word, at % 12 === 0 ? end : " ");
-    size += word.length + 1;
+    size += Buffer.byteLength(word) + 1;
   }
   return out.join("");
 }
