@@ -61,6 +61,28 @@ export declare class NativeProjector {
   audit(): string
 }
 
+/** Cuts a stream into the texts of its records. */
+export declare class NativeRecordDecoder {
+  /** Longer records than `max_record_bytes` are dropped; clamped to 1 byte..64 MiB. */
+  constructor(maxRecordBytes?: number | undefined | null, select?: Array<NativeSelected> | undefined | null)
+  /**
+   * Takes a chunk and returns the text of the records that are ASCII, one behind the other. `table` is the bytes of an
+   * `Int32Array` and gets how many records there are, how many of them are in the text of `wide`, and for each where it ends
+   * in its text: below 0 for `wide`. An entry for every two bytes of the chunk and three more are room enough.
+   */
+  push(chunk: Uint8Array, table: Buffer): string
+  /** The text of the other records of the last push. */
+  wide(): string
+  /** `JSON.parse` refused a record of the last push. */
+  refuse(index: number): void
+  /** Begins a new stream. */
+  reset(): void
+  /** Ends the stream: bytes that no line end closed are reported. */
+  end(): void
+  /** What became of the stream, as JSON text. */
+  stats(): string
+}
+
 /** A status that is being read. */
 export declare class NativeStatus {
   /** Finds what is to be read. */
@@ -69,11 +91,19 @@ export declare class NativeStatus {
   step(): boolean
   /** Sessions read, and how many there are. */
   progress(): Array<number>
+  /** Named paths that are not there or cannot be read, and why. */
+  missing(): Array<string>
   /** `{rows, hidden, diagnostics, evidence}` as JSON text. */
   json(): string
-  /** The rows as text for people. */
+  /** The report as text for people. */
   text(look: NativeLook): string
 }
+
+/**
+ * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
+ * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
+ */
+export declare function checkAgentEvent(text: string, fit: boolean): string | null
 
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string
@@ -92,6 +122,14 @@ export interface NativeProjectorOptions {
   staleAfterMs?: number
   /** Milliseconds that an authority has to answer; 30,000 by default. */
   reconcileDeadlineMs?: number
+}
+
+/** The strings that a member of a wanted record may be. */
+export interface NativeSelected {
+  /** The member. */
+  name: string
+  /** Its strings. */
+  strings: Array<string>
 }
 
 /** What `status` is to read, and how. */

@@ -66,7 +66,13 @@ test("status --json has rows, hidden, diagnostics and evidence", () => {
   assert.equal(status, 0);
   const { rows, hidden, diagnostics, evidence } = JSON.parse(stdout);
   assert.deepEqual([rows.length, hidden, evidence], [4, 0, true]);
-  assert.deepEqual(diagnostics, { counts: {}, unsupported: [], unreadable: [] });
+  assert.deepEqual(diagnostics, {
+    counts: {},
+    unsupported: [],
+    unrecognized: [],
+    missing: [],
+    unreadable: [],
+  });
   assert.equal(new Set(rows.map((row) => row.key)).size, 4);
   assert.deepEqual([...new Set(rows.slice(1).map((row) => row.parentKey))], [rows[0].key]);
   assert.equal(rows[0].transcript, fixture("three-subagents"));
@@ -78,7 +84,7 @@ test("where no source of evidence exists, exactly that is said; a place without 
   assert.deepEqual(JSON.parse(run(["status", "--json"], { home }).stdout), {
     rows: [],
     hidden: 0,
-    diagnostics: { counts: {}, unsupported: [], unreadable: [] },
+    diagnostics: { counts: {}, unsupported: [], unrecognized: [], missing: [], unreadable: [] },
     evidence: false,
   });
   mkdirSync(path.join(home, ".claude", "projects"), { recursive: true });
@@ -168,7 +174,7 @@ test("unusable arguments end in one sentence and exit code 2", () => {
   for (const [args, sentence] of [
     [["status", "/no/such/file"], /^agent-lifecycle: \/no\/such\/file: /],
     [["status", "--since", "soon"], /^agent-lifecycle: --since "soon" is no time span/],
-    [["status", "--now", "soon"], /^agent-lifecycle: the time must be RFC 3339 UTC/],
+    [["status", "--now", "soon"], /^agent-lifecycle: --now must be RFC 3339 UTC/],
     [["status", "--nonsense"], /^agent-lifecycle: Unknown option '--nonsense'/],
     [["validate"], /^agent-lifecycle: validate needs a file/],
     [["validate", "/no/such/file"], /^agent-lifecycle: \/no\/such\/file: /],
@@ -181,6 +187,65 @@ test("unusable arguments end in one sentence and exit code 2", () => {
   }
   assert.equal(run(["--help"]).status, 0);
   assert.match(run([]).stdout, /agent-lifecycle status/);
+});
+
+test("pipes, devices and folders in a file's place do not hold the command up", (t) => {
+  const fifo = path.join(temporary(t), "fifo.jsonl");
+  if (spawnSync("mkfifo", [fifo]).status !== 0) return t.skip("there are no pipes with names here");
+  for (const file of [fifo, "/dev/zero"]) {
+    for (const command of ["status", "validate"]) {
+      const { status, stderr } = run([command, file]);
+      assert.equal(status, 2);
+      assert.equal(stderr.split("\n")[0], `agent-lifecycle: ${file}: not a regular file`);
+    }
+  }
+});
+
+test("what is not there is told by name, and hides nothing that is", (t) => {
+  const good = path.join(temporary(t), "good.jsonl");
+  writeFileSync(good, `${JSON.stringify(event())}\n`);
+  const told = /^agent-lifecycle: \/no\/such\/file: /;
+  const shown = run(["status", "/no/such/file", fixture("basic-turn")]);
+  assert.equal(shown.status, 2);
+  assert.match(shown.stdout, /^waiting prompt/);
+  assert.match(shown.stderr, told);
+  const checked = run(["validate", "/no/such/file", good]);
+  assert.deepEqual([checked.status, checked.stdout], [2, `${good}: 1 event, 0 faults\n`]);
+  assert.match(checked.stderr, told);
+  const foreign = run(["status", path.join(root, "package.json")]);
+  assert.match(foreign.stdout, /^no journal of a known kind: .*package\.json$/m);
+});
+
+test("at 80 columns the state, the outcome and the age stay", () => {
+  const args = [fixture("three-subagents"), "--now", "2026-03-03T14:11:47.220Z"];
+  const script = `
+    const { callNative } = require(${JSON.stringify(path.join(root, "dist", "native.js"))});
+    const [file, , now] = process.argv.slice(1);
+    const status = callNative((n) => new n.NativeStatus({ paths: [file], active: false, now }));
+    while (status.step());
+    process.stdout.write(status.text({ color: false, width: 60 }));`;
+  const { stdout } = spawnSync(process.execPath, ["-e", script, ...args], { encoding: "utf8" });
+  const [first, second] = stdout.split("\n");
+  assert.match(first, /^waiting prompt .*last turn s.*stale/);
+  assert.match(second, /^├─ completed .* 24 s$/);
+  assert.ok(
+    stdout
+      .split("\n")
+      .slice(0, 4)
+      .every((line) => line.length <= 60),
+  );
+});
+
+test("D4: a line of 16 MiB before everything else hides nothing", (t) => {
+  const file = path.join(temporary(t), "s.jsonl");
+  const text = readFileSync(fixture("basic-turn"), "utf8");
+  writeFileSync(file, `{"type":"user","content":"${"x".repeat(16 * 1024 * 1024)}"}\n${text}`);
+  const { rows, diagnostics } = JSON.parse(run(["status", file, "--json"]).stdout);
+  assert.deepEqual(
+    rows.map((row) => [row.state, row.waitingReason]),
+    [["waiting", "prompt"]],
+  );
+  assert.deepEqual(diagnostics.counts, { oversize: 1 });
 });
 
 test("a reader that stops early is no fault", () => {

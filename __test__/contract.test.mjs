@@ -248,6 +248,11 @@ test("redact hides by name, by text and by registration, in any JSON value", () 
   });
   assert.equal(value.password, "open sesame");
   assert.throws(() => redact("x", { secrets: ["short"] }), { code: "invalid_option", path: "secrets[0]" });
+  assert.throws(() => redact("x", { secrets: "longer than eight" }), {
+    code: "invalid_argument",
+    path: "secrets",
+  });
+  assert.throws(() => redact("x", { secrets: [5] }), { code: "invalid_argument", path: "secrets[0]" });
   assert.throws(() => redact(undefined), { code: "invalid_value" });
   let deep = "password=hunter2hunter2";
   for (let level = 0; level < 500; level += 1) deep = [deep];

@@ -67,7 +67,7 @@ test("versions compare by number", () => {
   assert.ok(!atLeast("9.0.0", "20.17"));
 });
 
-for (const script of ["start", "test", "build", "bench"]) {
+for (const script of ["start", "test", "build", "bench", "soak"]) {
   test(`${script} on a machine without Rust ends with the sentence and exit code 1, before anything else`, () => {
     const run = spawnSync(process.execPath, [path.join(root, "scripts", `${script}.cjs`)], {
       encoding: "utf8",

@@ -59,7 +59,8 @@ test("the parser's limit, its count of faults, and take for long streams", () =>
   for (const maxLineBytes of [Number.NaN, 1.5, "x"]) {
     assert.throws(
       () => new JsonlLifecycleParser({ maxLineBytes }),
-      (error) => error instanceof Error,
+      (error) =>
+        error instanceof LifecycleError && error.code === "invalid_option" && error.path === "maxLineBytes",
     );
   }
   for (const chunk of [null, 5, {}, new Uint8Array(new SharedArrayBuffer(4)), new Uint16Array(2)]) {
@@ -202,6 +203,18 @@ test("epochs advance on purpose, are audited, and an unannounced one is a confli
   });
 });
 
+test("what a source once said it can tell stays known, and nothing else becomes so", () => {
+  const projector = new LifecycleProjector();
+  projector.apply(event({ capabilities: { cancel: "known" } }));
+  projector.apply(note("n1", "heartbeat"));
+  const { record } = projector.apply(note("n2", "heartbeat", { capabilities: { heartbeat: "known" } }));
+  const known = Object.entries(record.capabilities).filter(([, value]) => value === "known");
+  assert.deepEqual(
+    known.map(([name]) => name),
+    ["heartbeat", "cancel"],
+  );
+});
+
 test("tree nests children, and forget drops what ended", () => {
   const projector = new LifecycleProjector();
   const lineage = { rootChildId: "child", parentChildId: "child", attempt: 1, external: false };
@@ -233,4 +246,23 @@ test("options and times that make no sense are refused by name", () => {
     path: "now",
   });
   assert.throws(() => new LifecycleProjector().apply(event(), { receivedAt: "x" }), { path: "receivedAt" });
+  const projector = new LifecycleProjector();
+  for (const [run, path] of [
+    [() => projector.markStale(new Date()), "now"],
+    [() => projector.snapshot("s", 5), "childId"],
+    [() => projector.forget({}), "terminalBefore"],
+    [() => projector.forget(null), "what"],
+    [() => projector.applyMany(event()), "events"],
+    [() => projector.applyMany("events"), "events"],
+    [() => new LifecycleProjector(null), "options"],
+    [() => new LifecycleProjector(5), "options"],
+    [() => new JsonlLifecycleParser("x"), "options"],
+    [() => projector.advanceEpoch({ source: "s", from: "1", to: null, observedAt: "x" }), "to"],
+    [() => projector.apply(event(), { receivedAt: 5 }), "receivedAt"],
+  ]) {
+    assert.throws(
+      run,
+      (error) => error instanceof LifecycleError && error.code === "invalid_argument" && error.path === path,
+    );
+  }
 });

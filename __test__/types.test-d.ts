@@ -64,8 +64,10 @@ if (event.kind === "terminal") {
 
 const projector = new LifecycleProjector({ staleAfterMs: 1000 });
 // @ts-expect-error: milliseconds are a number.
-new LifecycleProjector({ staleAfterMs: "1s" });
+export const wrong = new LifecycleProjector({ staleAfterMs: "1s" });
 export const result: ApplyResult = projector.apply(event, { receivedAt: "2026-01-01T00:00:00Z" });
+// @ts-expect-error: an event of one's own is checked as it is written.
+projector.apply({ nonsense: true });
 const tried = projector.tryApply(event);
 if (tried.status === "refused") console.log(tried.error.code);
 else console.log(tried.record?.state);

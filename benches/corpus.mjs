@@ -2,21 +2,41 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { hugeLines, transcriptLines, variedLines } from "./transcripts.mjs";
 
 const FOLDER = path.join(import.meta.dirname, "..", "target", "bench");
 
-/** Corpus A of the specification. */
+/** Corpus A: small schema-v1 lines. */
 export const A = { lines: 200_000, children: 1000, duplicates: 0.02, seed: 1 };
+/** As A, with high-cardinality values, 12 shapes, escapes and non-ASCII text. */
+export const A2 = { make: "varied", lines: 200_000, seed: 2 };
+/** Transcript lines of very different sizes. */
+export const B = { make: "transcript", lines: 20_000, seed: 3 };
+/** Five lines of 16 MiB among small ones. */
+export const C = { make: "huge", lines: 2000, huge: 16 * 1024 * 1024, seed: 4 };
+
+const MAKERS = { varied: variedLines, transcript: transcriptLines, huge: hugeLines };
+
+/** The bytes of a corpus. */
+export function corpusBytes(shape) {
+  if (shape.make === undefined) return smallEvents(shape);
+  const lines = MAKERS[shape.make]({ ...shape, random: mulberry32(shape.seed) });
+  return Buffer.from(`${lines.join("\n")}\n`);
+}
 
 /** The file of a corpus, made where it is missing. Its name holds what it is made from. */
 export function corpusFile(shape) {
-  const source = readFileSync(import.meta.filename);
-  const sum = createHash("sha256").update(source).update(JSON.stringify(shape)).digest("hex").slice(0, 16);
+  const sum = createHash("sha256")
+    .update(readFileSync(import.meta.filename))
+    .update(readFileSync(path.join(import.meta.dirname, "transcripts.mjs")))
+    .update(JSON.stringify(shape))
+    .digest("hex")
+    .slice(0, 16);
   const file = path.join(FOLDER, `${sum}.jsonl`);
   if (!existsSync(file)) {
     mkdirSync(FOLDER, { recursive: true });
     const part = `${file}.${process.pid}`;
-    writeFileSync(part, smallEvents(shape));
+    writeFileSync(part, corpusBytes(shape));
     renameSync(part, file);
   }
   return file;

@@ -7,28 +7,28 @@ import { readFileSync } from "node:fs";
 const CHUNK = 64 * 1024;
 
 /**
- * Runs `variants`, `{name: (chunks) => work}`, over the corpus of the command line. `look(work)` is what every variant must
+ * Runs `variants`, `{name: (chunks) => work, or a promise of it}`, over the corpus of the command line. `look(work)` is what every variant must
  * come to; it is not timed. `count(work)` is what the row reports of it. `floors` do only a part of the work, so that they come
  * to nothing.
  */
-export function measure(variants, look, count, floors = {}) {
+export async function measure(variants, look, count, floors = {}) {
   const [file, rounds] = process.argv.slice(2);
   const chunks = chunksOf(readFileSync(file));
   let expected;
   for (const [variant, run] of Object.entries(variants)) {
-    const work = run(chunks);
+    const work = await run(chunks);
     const found = look(work);
     expected ??= found;
     assert.deepEqual(found, expected, `${variant} comes to something else`);
     console.log(JSON.stringify({ variant, result: count(work) }));
   }
-  for (const run of Object.values(floors)) run(chunks);
+  for (const run of Object.values(floors)) await run(chunks);
   for (let round = 0; round < Number(rounds); round++) {
     for (const [variant, run] of Object.entries({ ...variants, ...floors })) {
       // The garbage of one variant is not to be collected in the time of the next.
       globalThis.gc();
       const started = performance.now();
-      run(chunks);
+      await run(chunks);
       console.log(JSON.stringify({ variant, ms: performance.now() - started }));
     }
   }

@@ -28,7 +28,7 @@ function plain(chunks) {
   });
 }
 
-measure(
+await measure(
   { native, plain },
   (batches) => batches.flat().filter((_, at) => at % 100 === 0),
   (batches) => ({ events: batches.flat().length }),

@@ -39,7 +39,7 @@ function records(projector) {
   return { known, results: projector.results };
 }
 
-measure(
+await measure(
   { native, plain: inJavaScript(PlainProjector), fast: inJavaScript(FastProjector) },
   records,
   (projector) => projector.results,

@@ -3,9 +3,30 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { A, corpusFile } from "./corpus.mjs";
+import { A, A2, B, C, corpusFile } from "./corpus.mjs";
 
 const ROOT = path.join(import.meta.dirname, "..");
+
+const ALL = {
+  native: "createJsonlRecordDecoder",
+  plain: "(b) indexOf, toString, JSON.parse",
+  perByte: "(a) byte by byte",
+  split2: "(c) split2",
+  ndjson: "(c) ndjson",
+  readline: "(c) readline",
+  newlines: "floor: newline scan",
+  parse: "floor: JSON.parse of prebuilt lines",
+};
+const HUGE = {
+  native: "createJsonlRecordDecoder",
+  plain: "(b) with the same limit",
+  newlines: "floor: newline scan",
+};
+const SELECT = {
+  native: "createJsonlRecordDecoder with select",
+  plain: "(b) with a filter",
+  newlines: "floor: newline scan",
+};
 
 /** The first variant is ours; `what` names the result that rows of the same work have in common. */
 export const ROWS = [
@@ -50,6 +71,60 @@ export const ROWS = [
     stage: "parser",
     variants: { ours: "JsonlParser", validate: "floor: serde_json validation only" },
   },
+  {
+    name: "decoder-A",
+    title: "A, bytes -> values",
+    what: "records of A",
+    shape: A,
+    script: "decoder.mjs",
+    args: ["all"],
+    variants: ALL,
+  },
+  {
+    name: "decoder-A2",
+    title: "A2, bytes -> values",
+    what: "records of A2",
+    shape: A2,
+    script: "decoder.mjs",
+    args: ["all"],
+    variants: ALL,
+  },
+  {
+    name: "decoder-B",
+    title: "B, bytes -> values",
+    what: "records of B",
+    shape: B,
+    script: "decoder.mjs",
+    args: ["all"],
+    variants: ALL,
+  },
+  {
+    name: "decoder-C",
+    title: "C, bytes -> values, lines of 16 MiB dropped",
+    what: "records of C",
+    shape: C,
+    script: "decoder.mjs",
+    args: ["huge"],
+    variants: HUGE,
+  },
+  {
+    name: "select-A",
+    title: "A, bytes -> the 5 % that wait for a person",
+    what: "selected of A",
+    shape: A,
+    script: "decoder.mjs",
+    args: ["select", "waitingReason", "prompt,permission,question"],
+    variants: SELECT,
+  },
+  {
+    name: "select-B",
+    title: "B, bytes -> the 5 % of type system",
+    what: "selected of B",
+    shape: B,
+    script: "decoder.mjs",
+    args: ["select", "type", "system"],
+    variants: SELECT,
+  },
 ];
 
 /** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */
@@ -61,7 +136,7 @@ export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
         "cargo",
         ["bench", "--quiet", "--package", "agent-lifecycle-core", "--bench", "stages", "--", row.stage],
       ];
-  const run = spawnSync(command, [...args, file, String(rounds)], {
+  const run = spawnSync(command, [...args, file, String(rounds), ...(row.args ?? [])], {
     cwd: ROOT,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],

@@ -14,8 +14,8 @@ use crate::error::Refusal;
 /// A time given by a caller.
 pub(crate) fn moment(env: Env, text: &str, path: &'static str) -> Result<Moment> {
     Moment::parse(text).ok_or_else(|| {
-        let message = "the time must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z";
-        Refusal { code: "invalid_timestamp", path: Some(path), message }.into_error(env)
+        let message = format!("{path} must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z");
+        Refusal { code: "invalid_timestamp", path: Some(path), message: &message }.into_error(env)
     })
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn optional_moment(env: Env, text: Option<String>, path: &'static str
     text.map(|text| moment(env, &text, path)).transpose()
 }
 
-/// An integer option of `minimum` or more, or its default.
+/// An integer option of `minimum` or more (any for `i64::MIN`), or its default.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -39,7 +39,8 @@ pub(crate) fn integer(
 ) -> Result<i64> {
     let Some(number) = given else { return Ok(default) };
     if number.fract() != 0.0 || !(minimum as f64..=SAFE_INTEGER as f64).contains(&number) {
-        let message = format!("{path} must be an integer of {minimum} or more");
+        let least = if minimum == i64::MIN { String::new() } else { format!(" of {minimum} or more") };
+        let message = format!("{path} must be a safe integer{least}");
         return Err(Refusal { code: "invalid_option", path: Some(path), message: &message }.into_error(env));
     }
     Ok(number as i64)

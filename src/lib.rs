@@ -4,8 +4,10 @@
 //! with code `GenericFailure`, never as an abort of the host. `cargo xtask tidy` refuses an export without it.
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
+pub mod agent;
 pub mod contract;
 mod convert;
+pub mod decoder;
 mod error;
 pub mod parser;
 pub mod pipeline;

@@ -48,7 +48,7 @@ impl NativePipeline {
     #[napi(catch_unwind)]
     pub fn settle(&mut self, env: Env, now: String) -> Result<()> {
         let now = moment(env, &now, "now")?;
-        self.pipeline.settle(now, &mut |_, _| {});
+        self.pipeline.settle(now, Some(now), &mut |_, _| {});
         self.pipeline.projector_mut().mark_stale(now);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agent_lifecycle_core::contract::Moment;
-use agent_lifecycle_core::display::{Look, NO_EVIDENCE, NO_SESSION, inert, summary, tree};
+use agent_lifecycle_core::display::Look;
 use agent_lifecycle_io::status::{Options, Scan};
 use agent_lifecycle_io::validate::validate;
 use napi::{Env, Result};
@@ -48,6 +48,8 @@ impl NativeLook {
 #[napi]
 pub struct NativeStatus {
     scan: Scan,
+    /// How to see what is hidden.
+    hint: &'static str,
 }
 
 #[napi]
@@ -56,6 +58,11 @@ impl NativeStatus {
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, options: NativeStatusOptions) -> Result<Self> {
         let NativeStatusOptions { paths, home, since_ms, active, now } = options;
+        let hint = match (active, paths.is_empty()) {
+            (false, _) => "--all shows them",
+            (true, false) => "without --active they are shown",
+            (true, true) => "--all without --active shows them",
+        };
         let options = Options {
             paths: paths.into_iter().map(PathBuf::from).collect(),
             home: home.map(PathBuf::from),
@@ -64,8 +71,7 @@ impl NativeStatus {
             now: optional_moment(env, now, "now")?,
             config: NativeProjectorOptions::default().config(env)?,
         };
-        let scan = Scan::new(options).map_err(|error| unreadable(env, &error))?;
-        Ok(Self { scan })
+        Ok(Self { scan: Scan::new(options), hint })
     }
 
     /// Reads the next session. `false` when there is none.
@@ -81,39 +87,23 @@ impl NativeStatus {
         [read, total].map(|count| u32::try_from(count).unwrap_or(u32::MAX)).to_vec()
     }
 
+    /// Named paths that are not there or cannot be read, and why.
+    #[napi(catch_unwind)]
+    pub fn missing(&mut self) -> Vec<String> {
+        self.scan.report().diagnostics.missing.clone()
+    }
+
     /// `{rows, hidden, diagnostics, evidence}` as JSON text.
     #[napi(catch_unwind)]
-    pub fn json(&self) -> String {
+    pub fn json(&mut self) -> String {
         text(self.scan.report())
     }
 
-    /// The rows as text for people.
+    /// The report as text for people.
     #[napi(catch_unwind)]
-    pub fn text(&self, env: Env, look: NativeLook) -> Result<String> {
-        let report = self.scan.report();
-        let mut lines = Vec::new();
-        if !report.evidence {
-            lines.push(NO_EVIDENCE.to_owned());
-        } else if report.rows.is_empty() && report.hidden == 0 {
-            lines.push(NO_SESSION.to_owned());
-        } else {
-            lines.push(tree(&report.rows, look.look(env, self.scan.now())?));
-            let hidden = match report.hidden {
-                0 => String::new(),
-                hidden => format!(", {hidden} hidden (--all shows them)"),
-            };
-            lines.push(summary(&report.rows) + &hidden);
-        }
-        let diagnostics = &report.diagnostics;
-        if !diagnostics.counts.is_empty() {
-            let counts = diagnostics.counts.iter().map(|(code, times)| format!("{code} {times}"));
-            lines.push(format!("diagnostics: {}", counts.collect::<Vec<_>>().join(", ")));
-        }
-        lines.extend(
-            diagnostics.unsupported.iter().map(|path| format!("unsupported source: found {}", inert(path))),
-        );
-        lines.extend(diagnostics.unreadable.iter().map(|what| format!("unreadable: {}", inert(what))));
-        Ok(lines.join("\n") + "\n")
+    pub fn text(&mut self, env: Env, look: NativeLook) -> Result<String> {
+        let look = look.look(env, self.scan.now())?;
+        Ok(self.scan.report().text(look, self.hint))
     }
 }
 

@@ -1,4 +1,5 @@
 // Bytes from a caller on their way into the addon.
+import { types } from "node:util";
 import { LifecycleError } from "./error.js";
 
 /**
@@ -8,10 +9,10 @@ import { LifecycleError } from "./error.js";
  */
 export function bytesOf(chunk: Uint8Array | string): Uint8Array {
   if (typeof chunk === "string") return Buffer.from(chunk);
-  if (!(chunk instanceof Uint8Array)) {
+  if (!types.isUint8Array(chunk)) {
     throw new LifecycleError("invalid_chunk", "the chunk must be a Uint8Array, a Buffer or text");
   }
-  if (chunk.buffer instanceof SharedArrayBuffer) {
+  if (types.isSharedArrayBuffer(chunk.buffer)) {
     throw new LifecycleError("invalid_chunk", "the chunk is shared memory; give a copy of it");
   }
   return chunk;

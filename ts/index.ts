@@ -1,6 +1,31 @@
 // The main entry: what index.js gives to both `require` and `import`.
 import { callNative } from "./native.js";
 
+export { assertAgentLifecycleEvent, validateAgentLifecycleEvent } from "./agent-event.js";
+export type {
+  AgentDoneEvent,
+  AgentEventIssue,
+  AgentEventIssueCode,
+  AgentEventValidation,
+  AgentExitedEvent,
+  AgentLifecycleEvent,
+  AgentLifecycleEventKind,
+  AgentMetadataEvent,
+  AgentModel,
+  AgentOutcome,
+  AgentWaitState,
+  SessionStartedEvent,
+  SessionStoppedEvent,
+  SubagentDoneEvent,
+  SubagentStartedEvent,
+  ToolFinishedEvent,
+  ToolStartedEvent,
+  TurnStartedEvent,
+  WaitFinishedEvent,
+  WaitStartedEvent,
+} from "./agent-event.js";
+export { safeAgentString, selectAgentMapping } from "./agent-text.js";
+export type { AgentMapping } from "./agent-text.js";
 export { normalizeLifecycleEvent } from "./contract.js";
 export type {
   Capabilities,
@@ -13,6 +38,8 @@ export type {
   Lineage,
   WaitingReason,
 } from "./contract.js";
+export { createJsonlRecordDecoder } from "./decoder.js";
+export type { JsonlRecordDecoder, JsonlRecordDecoderOptions, JsonlRecordDecoderStats } from "./decoder.js";
 export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
 export { JsonlLifecycleParser } from "./parser.js";
@@ -29,9 +56,35 @@ export type {
   LifecycleRecord,
   RefusedResult,
 } from "./projector.js";
+export { createAgentLifecyclePublisher } from "./publisher.js";
+export type {
+  AgentLifecyclePublisher,
+  AgentLifecyclePublisherOptions,
+  AgentLifecycleSink,
+} from "./publisher.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export type { Outcome, Row, RowTree } from "./row.js";
+export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
+export type {
+  AgentBoundSession,
+  AgentChildSource,
+  AgentFileEvidence,
+  AgentFileWatcher,
+  AgentJournalChunk,
+  AgentJournalHandle,
+  AgentJournalSource,
+  AgentJsonlSession,
+  AgentJsonlSessionOptions,
+  AgentProcessEvidence,
+  AgentProvider,
+  AgentRecordContext,
+  AgentRecordMapper,
+  AgentSessionBinding,
+  AgentSessionBindingRequest,
+  AgentSessionEvidence,
+  CancellationSignal,
+} from "./session.js";
 
 /** The version of the Rust core that the loaded addon was built from. */
 export function coreVersion(): string {

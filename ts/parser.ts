@@ -1,4 +1,5 @@
 // The schema-v1 JSONL parser.
+import { numberOption, optionsArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import type { LifecycleEvent } from "./contract.js";
 import { type Native, callNative } from "./native.js";
@@ -34,8 +35,9 @@ export class JsonlLifecycleParser {
   #records: LifecycleEvent[] = [];
 
   /** @throws {LifecycleError} `invalid_option`. */
-  constructor(options: JsonlLifecycleParserOptions = {}) {
-    this.#native = callNative((native) => new native.NativeParser(options.maxLineBytes));
+  constructor(options?: JsonlLifecycleParserOptions) {
+    const limit = numberOption(optionsArgument(options, "options").maxLineBytes, "maxLineBytes");
+    this.#native = callNative((native) => new native.NativeParser(limit));
   }
 
   /** Takes the next bytes and returns the events that they complete. The chunk is the caller's again at once. */

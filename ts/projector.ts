@@ -1,7 +1,9 @@
 // The projection: what is known of every child, from ordered evidence.
+import { iterableArgument, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
+  type LifecycleEventInput,
   type LifecycleEventKind,
   type LifecycleState,
   type Lineage,
@@ -140,12 +142,14 @@ export class LifecycleProjector {
   readonly #native: Native.NativeProjector;
 
   /** @throws {LifecycleError} `invalid_option`. */
-  constructor(options: LifecycleProjectorOptions = {}) {
-    const { staleAfterMs, reconcileDeadlineMs } = options;
-    const given = Object.fromEntries(
-      Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(([, value]) => value !== undefined),
+  constructor(options?: LifecycleProjectorOptions) {
+    const given = optionsArgument(options, "options");
+    const staleAfterMs = numberOption(given.staleAfterMs, "staleAfterMs");
+    const reconcileDeadlineMs = numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs");
+    const set = Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(
+      ([, value]) => value !== undefined,
     );
-    this.#native = callNative((native) => new native.NativeProjector(given));
+    this.#native = callNative((native) => new native.NativeProjector(Object.fromEntries(set)));
   }
 
   /**
@@ -154,15 +158,20 @@ export class LifecycleProjector {
    * @throws {LifecycleError} where the event is invalid, its edge illegal, or a known child is created again. A refused event
    *   records nothing.
    */
-  apply(event: unknown, options: ApplyOptions = {}): ApplyResult {
+  apply(event: LifecycleEventInput, options?: ApplyOptions): ApplyResult {
+    return this.#apply(event, options);
+  }
+
+  #apply(event: unknown, options?: ApplyOptions): ApplyResult {
     const text = eventText(event);
-    return JSON.parse(callNative(() => this.#native.apply(text, options.receivedAt))) as ApplyResult;
+    const received = receivedAt(options);
+    return JSON.parse(callNative(() => this.#native.apply(text, received))) as ApplyResult;
   }
 
   /** As {@link apply}, with a refusal as a result. */
-  tryApply(event: unknown, options: ApplyOptions = {}): ApplyResult | RefusedResult {
+  tryApply(event: unknown, options?: ApplyOptions): ApplyResult | RefusedResult {
     try {
-      return this.apply(event, options);
+      return this.#apply(event, options);
     } catch (error) {
       if (error instanceof LifecycleError) return { status: "refused", error };
       throw error;
@@ -170,9 +179,9 @@ export class LifecycleProjector {
   }
 
   /** Applies events in order, each with its result or refusal; a bad one does not stop the others. */
-  applyMany(events: Iterable<unknown>, options: ApplyOptions = {}): (ApplyResult | RefusedResult)[] {
+  applyMany(events: Iterable<unknown>, options?: ApplyOptions): (ApplyResult | RefusedResult)[] {
     const refused = new Map<number, LifecycleError>();
-    const lines = Array.from(events, (event, at) => {
+    const lines = Array.from(iterableArgument(events, "events"), (event, at) => {
       try {
         return eventText(event);
       } catch (error) {
@@ -182,7 +191,8 @@ export class LifecycleProjector {
       }
     });
     if (lines.length === 0) return [];
-    const text = callNative(() => this.#native.applyMany(lines.join("\n"), options.receivedAt));
+    const received = receivedAt(options);
+    const text = callNative(() => this.#native.applyMany(lines.join("\n"), received));
     return (JSON.parse(text) as NativeResult[]).map((result, at) => {
       if (result.status !== "refused") return result;
       const { code, path, message } = result.error;
@@ -194,15 +204,17 @@ export class LifecycleProjector {
    * Applies the events that `chunk` completes; a line that is not complete is held until its rest comes. With `end` the stream is
    * over: what is held is reported as `truncated`.
    */
-  applyJsonl(chunk: Uint8Array | string, options: ApplyOptions & { end?: boolean } = {}): ApplyJsonlResult {
+  applyJsonl(chunk: Uint8Array | string, options?: ApplyOptions & { end?: boolean }): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
-    const { receivedAt, end = false } = options;
-    return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, receivedAt, end))) as ApplyJsonlResult;
+    const received = receivedAt(options);
+    const end = options?.end === true;
+    return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, received, end))) as ApplyJsonlResult;
   }
 
   /** The record of a child. */
   snapshot(source: string, childId: string): LifecycleRecord | undefined {
-    const text = callNative(() => this.#native.snapshot(source, childId));
+    const names: [string, string] = [textArgument(source, "source"), textArgument(childId, "childId")];
+    const text = callNative(() => this.#native.snapshot(...names));
     return text === null ? undefined : (JSON.parse(text) as LifecycleRecord);
   }
 
@@ -222,7 +234,8 @@ export class LifecycleProjector {
    * @returns the results of those newly marked.
    */
   markStale(now: string): ApplyResult[] {
-    return JSON.parse(callNative(() => this.#native.markStale(now))) as ApplyResult[];
+    const time = textArgument(now, "now");
+    return JSON.parse(callNative(() => this.#native.markStale(time))) as ApplyResult[];
   }
 
   /**
@@ -231,13 +244,20 @@ export class LifecycleProjector {
    * @throws {LifecycleError} `epoch_mismatch` where `from` is not the present epoch or `to` is an old one.
    */
   advanceEpoch(advance: { source: string; from: string; to: string; observedAt: string }): void {
-    const { source, from, to, observedAt } = advance;
-    callNative(() => this.#native.advanceEpoch(source, from, to, observedAt));
+    const { source, from, to, observedAt } = optionsArgument(advance, "advance");
+    const given: [string, string, string, string] = [
+      textArgument(source, "source"),
+      textArgument(from, "from"),
+      textArgument(to, "to"),
+      textArgument(observedAt, "observedAt"),
+    ];
+    callNative(() => this.#native.advanceEpoch(...given));
   }
 
   /** Drops records that ended before a time. */
   forget(what: { terminalBefore: string }): { source: string; childId: string }[] {
-    const text = callNative(() => this.#native.forget(what.terminalBefore));
+    const before = textArgument(optionsArgument(what, "what").terminalBefore, "terminalBefore");
+    const text = callNative(() => this.#native.forget(before));
     return (JSON.parse(text) as [string, string][]).map(([source, childId]) => ({ source, childId }));
   }
 
@@ -245,6 +265,10 @@ export class LifecycleProjector {
   audit(): { count: number; recent: AuditEntry[] } {
     return JSON.parse(callNative(() => this.#native.audit())) as { count: number; recent: AuditEntry[] };
   }
+}
+
+function receivedAt(options: ApplyOptions | undefined): string | undefined {
+  return optionalText(optionsArgument(options, "options").receivedAt, "receivedAt");
 }
 
 type NativeResult =

@@ -10,6 +10,7 @@ export interface Row {
   key: string;
   childId: string;
   source: string;
+  /** The program whose journal it is, such as `claude-code`; `null` for other sources. */
   provider: string | null;
   agentVersion: string | null;
   sessionId: string | null;
@@ -23,6 +24,7 @@ export interface Row {
   stateSince: string;
   /** For state `waiting`; `child` where its turn ended and children live. */
   waitingReason: WaitingReason | null;
+  /** What it waits for; several may be open. */
   waits: { waitId: string; reason: WaitingReason; since: string }[];
   /** The newest turn. A turn's end is not a session's end. */
   turn: { turnId: string; open: boolean; outcome?: Outcome } | null;
@@ -30,7 +32,8 @@ export interface Row {
   turns: { count: number; recent: { turnId: string; outcome?: Outcome }[] };
   /** The newest activity text; of the past where nothing is open. */
   activity: string | null;
-  tools: { count: number; open: { toolId: string; name: string; since: string }[] };
+  /** Tool calls; `count` is `null` where no record of its own was read. */
+  tools: { count: number | null; open: { toolId: string; name: string; since: string }[] };
   /** Direct children that have not ended. */
   liveChildren: number;
   title: string | null;
@@ -38,8 +41,10 @@ export interface Row {
   place: { cwd: string | null; branch: string | null };
   startedAt: string;
   freshness: {
-    /** The newest evidence. */
+    /** The newest evidence of it, or of a sub-agent in its session that lives. */
     at: string;
+    /** There and `true` where that time is a guess from the file's own. */
+    estimated?: true;
     /** Whether that is too old; it says nothing about how the child is. */
     stale: boolean;
     reason: string | null;
@@ -54,11 +59,15 @@ export interface Row {
     signal?: string;
     cause: Capability;
   };
-  /** Tokens used, each message counted once. */
+  /**
+   * Tokens used, each message counted once: `input` read from no cache, `cached` read from a cache or written to it, `output`
+   * written.
+   */
   usage: { input: number; cached: number; output: number } | null;
   context: { used: number; window: number | null } | null;
   /** The path of its journal. */
   transcript: string | null;
+  /** Where its result is; nothing gives it yet. */
   result: string | null;
   capabilities: Capabilities & {
     /** Whether a wait for a permission would be seen; where `unknown`, it looks like a slow tool. */

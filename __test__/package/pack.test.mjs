@@ -81,6 +81,7 @@ test("the main package names every platform package at its own version, and hold
     "LICENSE",
     "README.md",
     "dist",
+    "docs",
     "index.d.ts",
     "index.js",
     "native.d.ts",
@@ -88,7 +89,7 @@ test("the main package names every platform package at its own version, and hold
   ];
   assert.deepEqual(
     [...top].filter((name) => !known.includes(name)),
-    ["package.json"],
+    ["SECURITY.md", "package.json"],
   );
 });
 

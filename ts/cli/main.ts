@@ -23,7 +23,13 @@ async function main(args: string[]): Promise<Exit> {
     console.log((require("../../package.json") as { version: string }).version);
     return Exit.Fine;
   }
-  if (name === "--help" || name === "-h" || name === "help" || rest.includes("--help")) {
+  if (
+    name === "--help" ||
+    name === "-h" ||
+    name === "help" ||
+    rest.includes("--help") ||
+    rest.includes("-h")
+  ) {
     console.log(USAGE);
     return args.length === 0 ? Exit.Unusable : Exit.Fine;
   }

@@ -1,7 +1,8 @@
 // `agent-lifecycle status`: reads sessions one at a time and shows them as a tree, or as JSON.
 import { homedir } from "node:os";
 import { parseArgs } from "node:util";
-import { callNative } from "../native.js";
+import { LifecycleError } from "../error.js";
+import { type Native, callNative } from "../native.js";
 import { Exit, UsageError } from "./exit.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -17,13 +18,25 @@ export async function status(args: string[]): Promise<Exit> {
     ...(all ? {} : { sinceMs: duration(since) }),
     ...(now === undefined ? {} : { now }),
   };
-  const reading = callNative((native) => new native.NativeStatus(options));
+  const reading = start(options);
   await readAll(reading);
+  const missing = callNative(() => reading.missing());
+  for (const path of missing) console.error(`agent-lifecycle: ${path}`);
+  if (missing.length > 0 && missing.length === positionals.length) return Exit.Unusable;
   const { stdout } = process;
   const color = stdout.isTTY === true && !process.env["NO_COLOR"];
   const look = { color, ...(stdout.isTTY ? { width: stdout.columns } : {}) };
   stdout.write(json ? `${callNative(() => reading.json())}\n` : callNative(() => reading.text(look)));
-  return Exit.Fine;
+  return missing.length > 0 ? Exit.Unusable : Exit.Fine;
+}
+
+function start(options: Native.NativeStatusOptions): Native.NativeStatus {
+  try {
+    return callNative((native) => new native.NativeStatus(options));
+  } catch (error) {
+    if (error instanceof LifecycleError && error.path === "now") throw new UsageError(`--${error.message}`);
+    throw error;
+  }
 }
 
 interface Reading {
@@ -63,7 +76,7 @@ function parse(args: string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError((error as Error).message.split(/[.\n]/)[0]);
   }
 }
 

@@ -17,6 +17,17 @@ pub const NO_SESSION: &str = "No agent session found.";
 
 const TITLE_COLUMNS: usize = 48;
 const STATE_COLUMNS: usize = 18;
+/// Blanks between columns.
+const GAP: usize = 2;
+const COLUMNS: usize = 5;
+const STATE: usize = 0;
+const TITLE: usize = 1;
+const DOING: usize = 2;
+const FRESHNESS: usize = 3;
+const AGENT: usize = 4;
+
+/// The cells of a line, by the columns above.
+type Cells = [String; COLUMNS];
 
 /// How a tree is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -32,30 +43,49 @@ pub struct Look {
 /// The rows as a tree, one line each.
 #[must_use]
 pub fn tree(rows: &[Row], look: Look) -> String {
-    let prefixes = prefixes(rows);
-    let cells: Vec<[String; 5]> =
-        rows.iter().zip(prefixes).map(|(row, prefix)| cells(row, &prefix, look.now)).collect();
+    let cells: Vec<Cells> =
+        rows.iter().zip(prefixes(rows)).map(|(row, prefix)| cells(row, &prefix, look.now)).collect();
     let width_of = |column: usize| cells.iter().map(|line| line[column].width()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width_of);
+    let mut widths: [usize; COLUMNS] = std::array::from_fn(width_of);
+    if let Some(width) = look.width {
+        narrow(&mut widths, width);
+    }
     let mut text = String::new();
     for (line, row) in cells.iter().zip(rows) {
         let mut drawn = String::new();
-        for (cell, width) in line.iter().zip(widths).filter(|(_, width)| *width > 0) {
-            drawn.push_str(cell);
-            drawn.push_str(&" ".repeat(width - cell.width() + 2));
+        for (column, width) in widths.into_iter().enumerate().filter(|(_, width)| *width > 0) {
+            let cell = cut(&line[column], width);
+            let gap = width - cell.width() + GAP;
+            drawn.push_str(&if look.color { paint(&cell, column, row) } else { cell });
+            drawn.push_str(&" ".repeat(gap));
         }
-        let drawn = drawn.trim_end();
-        let drawn = look.width.map_or(drawn.to_owned(), |width| cut(drawn, width));
-        text.push_str(&paint(&drawn, row, look.color));
+        text.push_str(drawn.trim_end());
         text.push('\n');
     }
     text
 }
 
+/// Makes the columns fit `width`: the program goes first, then the titles and what is done are cut; the state and how fresh it is
+/// stay as long as anything does.
+fn narrow(widths: &mut [usize; COLUMNS], width: usize) {
+    let over = |widths: &[usize; COLUMNS]| {
+        let shown = widths.iter().filter(|width| **width > 0);
+        shown.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP + width)
+    };
+    if over(widths) > 0 {
+        widths[AGENT] = 0;
+    }
+    for (column, least) in
+        [(TITLE, 20), (DOING, 12), (TITLE, 8), (FRESHNESS, 8), (DOING, 0), (TITLE, 0), (STATE, 1)]
+    {
+        widths[column] = widths[column].saturating_sub(over(widths)).max(least.min(widths[column]));
+    }
+}
+
 /// One line that counts what the tree shows.
 #[must_use]
 pub fn summary(rows: &[Row]) -> String {
-    let roots = rows.iter().filter(|row| row.parent_key.is_none()).count();
+    let roots = rows.iter().filter(|row| row.key == row.root_key).count();
     let below = rows.len() - roots;
     let live = rows.iter().filter(|row| !row.state.is_terminal()).count();
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -114,13 +144,17 @@ pub fn span(millis: i64) -> String {
     }
 }
 
-fn cells(row: &Row, prefix: &str, now: Moment) -> [String; 5] {
+fn cells(row: &Row, prefix: &str, now: Moment) -> Cells {
     let title = row.title.as_deref().map_or_else(|| row.child_id.clone(), str::to_owned);
-    let agent = [row.provider.as_deref(), row.agent_version.as_deref()];
-    let agent = if row.parent_key.is_none() {
-        agent.into_iter().flatten().map(inert).collect::<Vec<_>>().join(" ")
-    } else {
-        String::new()
+    // Who says so: the agent's program, else the source by its name.
+    let agent = match (&row.parent_key, &row.provider) {
+        (Some(_), _) => String::new(),
+        (None, Some(provider)) => {
+            let version =
+                row.agent_version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+            inert(&format!("{provider}{version}"))
+        }
+        (None, None) => cut(&inert(&row.source), TITLE_COLUMNS),
     };
     let state = format!("{prefix}{}", state(row));
     let padding = " ".repeat(STATE_COLUMNS.saturating_sub(state.width()));
@@ -165,15 +199,24 @@ fn doing(row: &Row, now: Moment) -> String {
     parts.join(", ")
 }
 
+/// Faults of a journal after which something that it said may be missing.
+const UNREAD: [&str; 4] = ["malformed", "oversize", "invalid_utf8", "too_deep"];
+
 fn freshness(row: &Row, now: Moment) -> String {
     let mut parts = Vec::new();
+    let age = span(now.millis_since(row.freshness.at));
+    let age = if row.freshness.estimated { format!("about {age}") } else { age };
     if row.state.is_terminal() {
         parts.push(span(row.state_since.millis_since(row.started_at)));
     } else if row.freshness.stale {
         let how = if row.freshness.reconcile == Some("unavailable") { ", no way to ask" } else { "" };
-        parts.push(format!("stale {}{how}", span(now.millis_since(row.freshness.at))));
+        parts.push(format!("stale {age}{how}"));
     } else {
-        parts.push(format!("{} ago", span(now.millis_since(row.freshness.at))));
+        parts.push(format!("{age} ago"));
+    }
+    let unread: u64 = UNREAD.iter().filter_map(|code| row.diagnostics.get(code)).sum();
+    if unread > 0 {
+        parts.push(format!("{unread} bad line{}", if unread == 1 { "" } else { "s" }));
     }
     if row.gap_detected {
         parts.push("events missing".to_owned());
@@ -214,21 +257,23 @@ fn prefixes(rows: &[Row]) -> Vec<String> {
     prefixes
 }
 
-fn paint(line: &str, row: &Row, color: bool) -> String {
-    let code = match row.state {
-        State::Created | State::Starting => "36",
-        State::Running => "32",
-        State::Waiting => "33",
-        State::Completed => "2",
-        State::Failed | State::Lost => "31",
-        State::Cancelled => "35",
-    };
-    let word = row.state.as_str();
-    match line.find(word) {
-        Some(at) if color => {
-            let (before, after) = (&line[..at], &line[at + word.len()..]);
-            format!("{before}\u{1b}[{code}m{word}\u{1b}[0m{after}")
+/// The cell with colours: the word of the state by what it means, an error red, what is not fresh yellow.
+fn paint(cell: &str, column: usize, row: &Row) -> String {
+    let colored = |text: &str, code: &str| cell.replacen(text, &format!("\u{1b}[{code}m{text}\u{1b}[0m"), 1);
+    match column {
+        STATE => {
+            let code = match row.state {
+                State::Created | State::Starting => "36",
+                State::Running => "32",
+                State::Waiting => "33",
+                State::Completed => "2",
+                State::Failed | State::Lost => "31",
+                State::Cancelled => "35",
+            };
+            colored(row.state.as_str(), code)
         }
-        _ => line.to_owned(),
+        DOING => colored("last turn error", "31"),
+        FRESHNESS if row.freshness.stale => colored(cell, "33"),
+        _ => cell.to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 //! Input: journals, and their bytes in batches. Output: the projection, and what became of every event.
 //! Invariant: one batch or many, the same journals give the same records. Never: reads a file or a clock.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 
@@ -13,6 +14,7 @@ use crate::contract::limits::LINE_BYTES;
 use crate::contract::{Event, Moment, Refusal, Timestamp};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
+use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
 use crate::providers::Mapped;
 use crate::providers::claude_code::{Mapper, Recognized, RecordFault, Role, read};
@@ -21,6 +23,8 @@ use crate::providers::claude_code::{Mapper, Recognized, RecordFault, Role, read}
 pub const FILE_EPOCH: &str = "file";
 /// The name of the provider, the first part of its sources.
 pub const PROVIDER: &str = "claude-code";
+/// Records of unknown type, of a hundred, above which a row is degraded.
+const DEGRADED_PERCENT: u64 = 20;
 /// Sessions that one journal may name; records of further ones are counted, not read.
 const SESSIONS_PER_JOURNAL: usize = 64;
 
@@ -65,6 +69,8 @@ struct Track {
     /// The sub-agent's id in the projection, for a sub-agent's journal that is placed.
     child: Option<String>,
     pending: Vec<Pending>,
+    /// The first and the last time that a record of it had, whether or not it said anything.
+    first_time: Option<Timestamp<'static>>,
     last_time: Option<Timestamp<'static>>,
     /// The highest time so far.
     highest: Option<Moment>,
@@ -74,6 +80,10 @@ struct Track {
 struct Pending {
     mapped: Mapped,
     name: u128,
+    /// Its own time, else the last one before it.
+    at: Option<Timestamp<'static>>,
+    /// The highest time so far.
+    place: Option<Moment>,
 }
 
 /// What became of an event.
@@ -143,7 +153,9 @@ impl Pipeline {
                     };
                     *current = track;
                 }
-                tracks[*current].mapper.record(record, place.0, &mut mapped);
+                let track = &mut tracks[*current];
+                track.note_time(record.timestamp());
+                track.mapper.record(record, place.0, &mut mapped);
             });
             match read {
                 Ok(()) => {}
@@ -161,7 +173,8 @@ impl Pipeline {
             let track = &mut tracks[*current];
             let named = mapped.drain(..).map(|mapped| {
                 let name = name(&sessions[track.session].id, track.mapper.role(), &mapped, bytes);
-                Pending { mapped, name }
+                let at = mapped.context.time.clone().or_else(|| track.last_time.clone());
+                Pending { mapped, name, at, place: track.highest }
             });
             track.pending.extend(named);
         });
@@ -176,9 +189,21 @@ impl Pipeline {
         }
     }
 
+    /// Items that wait for [`settle`](Self::settle).
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.journals.iter().flat_map(|journal| &journal.tracks).map(|track| track.pending.len()).sum()
+    }
+
     /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
-    /// `fallback` is the time of records for which their journals give none.
-    pub fn settle(&mut self, fallback: Moment, on_event: &mut impl FnMut(&Event<'_>, &Outcome)) {
+    /// `fallback` is the time of records for which their journals give none. With `now`, a record from the future is evidence no later
+    /// than that, nor than `fallback`.
+    pub fn settle(
+        &mut self,
+        fallback: Moment,
+        now: Option<Moment>,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) {
         self.bind_journals();
         let mut order: Vec<usize> = (0..self.journals.len()).collect();
         order.sort_by(|&left, &right| self.journals[left].path.cmp(&self.journals[right].path));
@@ -205,7 +230,8 @@ impl Pipeline {
                 };
                 let projector = &mut self.projector;
                 bridge.take(&item, &mut |event| {
-                    let outcome = projector.apply(&event, None);
+                    let ahead = now.filter(|now| event.observed_at.moment() > *now);
+                    let outcome = projector.apply(&event, ahead.map(|now| now.min(fallback)));
                     on_event(&event, &outcome);
                 });
             }
@@ -227,6 +253,20 @@ impl Pipeline {
     #[must_use]
     pub fn reports(&self) -> Vec<JournalReport> {
         self.journals.iter().map(|journal| journal.report(&self.sessions)).collect()
+    }
+
+    /// What the journals tell of the children beside their events.
+    #[must_use]
+    pub fn beside(&self) -> BesideAll {
+        let mut all = BesideAll::new();
+        for JournalReport { path, children, diagnostics, records, unknown_records } in self.reports() {
+            let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
+            for child in children {
+                let transcript = Some(path.clone());
+                all.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
+            }
+        }
+        all
     }
 
     /// Faults of all journals with their places, in the order in which the journals were added.
@@ -353,25 +393,26 @@ impl Track {
             mapper: Mapper::new(role),
             child: None,
             pending: Vec::new(),
+            first_time: None,
             last_time: None,
             highest: None,
         }
     }
 
-    /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the next that follows.
+    fn note_time(&mut self, time: Option<&str>) {
+        let Some(time) = time.and_then(|text| Timestamp::parse(Cow::Borrowed(text))) else { return };
+        self.highest = self.highest.max(Some(time.moment()));
+        self.last_time = Some(time.to_static());
+        self.first_time.get_or_insert_with(|| time.to_static());
+    }
+
+    /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the first that follows.
     fn date(&mut self, fallback: Moment, out: &mut Vec<Dated>) {
-        let next = self.pending.iter().find_map(|pending| pending.mapped.context.time.clone());
-        for Pending { mapped, name } in self.pending.drain(..) {
-            if mapped.context.time.is_some() {
-                self.last_time.clone_from(&mapped.context.time);
-            }
-            let known = self.last_time.clone().or_else(|| next.clone());
+        for Pending { mapped, name, at, place } in self.pending.drain(..) {
+            let known = at.or_else(|| self.first_time.clone());
             let estimated = known.is_none();
             let at = known.unwrap_or_else(|| fallback.into());
-            let place = self.highest.map_or(at.moment(), |highest| highest.max(at.moment()));
-            if !estimated {
-                self.highest = Some(place);
-            }
+            let place = place.unwrap_or_else(|| at.moment());
             out.push(Dated { mapped, name, child: self.child.clone(), at, estimated, place });
         }
     }
@@ -383,16 +424,26 @@ impl Journal {
         if self.skipped > 0 {
             diagnostics.insert("too_many_sessions", self.skipped);
         }
+        // Told once for a session, by the journal that is the session's own.
+        let own = self.tracks.iter().filter(|track| *track.mapper.role() == Role::Root);
+        let beyond: u64 = own.map(|track| sessions[track.session].bridge.beyond()).sum();
+        if beyond > 0 {
+            diagnostics.insert("too_many_children", beyond);
+        }
         let children = self.tracks.iter().filter(|track| track.mapper.records() > 0).map(|track| {
             let session = &sessions[track.session];
             (session.bridge.source().to_owned(), track.child.clone().unwrap_or_else(|| session.id.clone()))
         });
+        let unknown_records = self.tracks.iter().map(|track| track.mapper.unknown_records()).sum();
+        if unknown_records > 0 {
+            diagnostics.insert("unknown_record", unknown_records);
+        }
         JournalReport {
             path: self.path.clone(),
             children: children.collect(),
             diagnostics,
             records: self.tracks.iter().map(|track| track.mapper.records()).sum(),
-            unknown_records: self.tracks.iter().map(|track| track.mapper.unknown_records()).sum(),
+            unknown_records,
         }
     }
 }

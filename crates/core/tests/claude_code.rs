@@ -48,10 +48,10 @@ fn a_journal_of_a_sub_agent_has_turns_and_no_session() {
     assert_eq!(
         shorts(&items),
         [
-            r#"turn p "Look at it." @p"#,
-            r#"tool t Glob "**/*.rs" @p"#,
-            "finished t success @p",
-            "done success @p"
+            r#"turn user:u "Look at it." @user:u"#,
+            r#"tool t Glob "**/*.rs" @user:u"#,
+            "finished t success @user:u",
+            "done success @user:u"
         ]
     );
     // Among the session's own records, those of a sub-agent change nothing.

@@ -166,15 +166,15 @@ fn models_usage_and_facts_are_told_when_they_change() {
         ],
         &[
             r#"facts "2.1.200" "/w" "b""#,
+            r#"facts "m1 1/5/4""#,
             "turn assistant:m1 @assistant:m1",
             "metadata model opus @assistant:m1",
-            r#"facts "m1 1/5/4" @assistant:m1"#,
-            "activity @assistant:m1",
             "activity @assistant:m1",
             r#"facts "m1 1/5/9" @assistant:m1"#,
             "activity @assistant:m1",
-            "metadata model haiku @assistant:m1",
+            "activity @assistant:m1",
             r#"facts "m3 1/5/0" @assistant:m1"#,
+            "metadata model haiku @assistant:m1",
         ],
     );
 }

@@ -2,6 +2,8 @@
 
 #[path = "../../../fuzz/checks/parser.rs"]
 mod parser;
+#[path = "../../../fuzz/checks/provider.rs"]
+mod provider;
 
 use std::path::Path;
 
@@ -20,4 +22,9 @@ fn run_seeds(target: &str, check: fn(&[u8])) {
 #[test]
 fn parser_seeds() {
     run_seeds("parser", parser::check);
+}
+
+#[test]
+fn provider_seeds() {
+    run_seeds("provider", provider::check);
 }

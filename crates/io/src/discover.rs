@@ -3,16 +3,24 @@
 //! Input: paths. Output: files with what their first bytes show them to be, and stores that cannot be read.
 //! Invariant: content decides, never a name; the order does not depend on the file system. Never: follows a link in a folder.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agent_lifecycle_core::contract::Event;
+use agent_lifecycle_core::contract::limits::LINE_BYTES;
+use agent_lifecycle_core::decode::{Frame, Framer};
 use agent_lifecycle_core::providers::claude_code::{Recognized, recognize};
 
-/// Bytes that are read to recognise a file; a first line that is longer is not recognised.
-const HEAD_BYTES: u64 = 1024 * 1024;
+/// Bytes of lines by which a file is recognised.
+const HEAD_BYTES: usize = 1024 * 1024;
+/// Bytes that are read at most to find those lines behind over-long ones.
+const SEARCHED_BYTES: usize = 64 * 1024 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Lines that are tried for an event.
+const LINES: usize = 1024;
 /// Folders below a named one that are looked into.
 const DEPTH: usize = 12;
 
@@ -23,8 +31,10 @@ pub enum Format {
     ClaudeCode(Recognized),
     /// A stream of schema-v1 events.
     SchemaV1,
-    /// Neither, or empty.
+    /// Neither.
     Unknown,
+    /// Nothing yet.
+    Blank,
 }
 
 /// A file that may hold a journal.
@@ -45,28 +55,40 @@ pub struct Found {
     pub places: Vec<PathBuf>,
     /// Stores of agents that this package cannot read.
     pub unsupported: Vec<PathBuf>,
-    /// Folders and files that could not be read, with the reason.
+    /// Files that were named themselves.
+    pub named: Vec<PathBuf>,
+    /// Named paths that are not there or cannot be read, with the reason.
+    pub missing: Vec<String>,
+    /// Folders and files below named ones that could not be read, with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
 /// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` below each folder.
-/// A path that does not exist is an error.
-pub fn named(paths: &[PathBuf]) -> io::Result<Found> {
+#[must_use]
+pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        let metadata = fs::metadata(path)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-        if metadata.is_dir() {
-            walk(path, DEPTH, &mut found);
-        } else {
-            add_file(path, &mut found);
-            for beside in beside(path) {
-                walk(&beside, DEPTH, &mut found);
-            }
+        if let Err(error) = add_named(path, &mut found) {
+            found.missing.push(format!("{}: {error}", path.display()));
         }
     }
     found.tidy();
-    Ok(found)
+    found
+}
+
+fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
+    if fs::metadata(path)?.is_dir() {
+        fs::read_dir(path)?;
+        walk(path, DEPTH, found);
+    } else {
+        regular_file(path)?;
+        add_file(path, found);
+        found.named.push(path.to_owned());
+        for beside in beside(path) {
+            walk(&beside, DEPTH, found);
+        }
+    }
+    Ok(())
 }
 
 /// The files in the places where agents of this machine's user keep their journals.
@@ -89,17 +111,31 @@ pub fn default_places(home: Option<&Path>) -> Found {
     found
 }
 
-/// What the file at `path` is, by its first bytes.
+/// What the file at `path` is, by its first lines; over-long ones are passed over.
 pub fn format(path: &Path) -> io::Result<Format> {
-    let mut head = Vec::new();
-    // Most files show what they are in their first lines.
-    for bytes in [16 * 1024, HEAD_BYTES] {
-        File::open(path)?.take(bytes).read_to_end(&mut head)?;
-        let format = format_of(&head);
-        if format != Format::Unknown || (head.len() as u64) < bytes {
-            return Ok(format);
+    let mut file = regular_file(path)?;
+    let mut framer = Framer::new(LINE_BYTES);
+    let (mut head, mut chunk, mut read) = (Vec::new(), vec![0; CHUNK_BYTES], 0);
+    while read < SEARCHED_BYTES && head.len() < HEAD_BYTES {
+        let length = file.read(&mut chunk)?;
+        let mut take = |frame: Frame<'_>| {
+            if let Frame::Line { bytes, .. } | Frame::Unterminated { bytes, .. } = frame {
+                head.extend_from_slice(bytes);
+                head.push(b'\n');
+            }
+        };
+        if length == 0 {
+            framer.end(&mut take);
+        } else {
+            framer.push(&chunk[..length], &mut take);
         }
-        head.clear();
+        read += length;
+        match format_of(&head) {
+            // Only over-long lines.
+            Format::Blank if length == 0 && read > 0 && head.is_empty() => return Ok(Format::Unknown),
+            Format::Unknown | Format::Blank if length > 0 => {}
+            format => return Ok(format),
+        }
     }
     Ok(Format::Unknown)
 }
@@ -110,10 +146,13 @@ pub fn format_of(head: &[u8]) -> Format {
     if let Some(recognized) = recognize(head) {
         return Format::ClaudeCode(recognized);
     }
+    if head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii().is_empty() {
+        return Format::Blank;
+    }
     let lines =
         head.split(|byte| *byte == b'\n').map(|line| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
     let is_event = |line: &[u8]| Event::from_json(line.trim_ascii_end()).is_ok();
-    if lines.take(64).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
+    if lines.take(LINES).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
 }
 
 /// The launch that the `.meta.json` beside a sub-agent's journal names.
@@ -124,6 +163,14 @@ pub fn launch_beside(journal: &Path) -> Option<String> {
     let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
     let id = meta.get("toolUseId")?.as_str()?;
     (!id.is_empty() && id.len() <= 256).then(|| id.to_owned())
+}
+
+/// Opens a file that ends: a pipe or a device could keep a reader for ever.
+pub fn regular_file(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    File::open(path)
 }
 
 /// Where the journals of the sub-agents of a session's file may be.
@@ -161,6 +208,9 @@ impl Found {
     /// In the order of their paths, each once.
     fn tidy(&mut self) {
         self.files.sort_by(|left, right| left.path.cmp(&right.path));
-        self.files.dedup_by(|left, right| left.path == right.path);
+        let mut seen = HashSet::new();
+        // One file under two names would be two copies of one session's journal.
+        self.files
+            .retain(|file| seen.insert(fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone())));
     }
 }

@@ -3,8 +3,8 @@
 //! Input: places and a time. Output: rows, and what could not be read. Invariant: one session is in memory at a time, but for
 //! its rows. Never: concludes that a child is lost.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,18 +12,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{JournalReport, Pipeline};
-use agent_lifecycle_core::project::rows::{Beside, BesideAll, Row, host_status, rows};
+use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::Recognized;
-use serde::Serialize;
+use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
 
 use crate::discover::{self, Candidate, Format, Found};
+use crate::report::Report;
 
+/// Items of one session held at most before they become events, so that a large session costs no more memory than this.
+const WAITING_ITEMS: usize = 65_536;
+/// Unrecognised files that are named in a report.
+const NAMED: usize = 32;
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
-/// Records of unknown type, of a hundred, above which a row is degraded.
-const DEGRADED_PERCENT: u64 = 20;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
@@ -50,30 +52,8 @@ pub struct Scan {
     queue: Vec<Group>,
     total: usize,
     report: Report,
-}
-
-/// What was read. Written as JSON it is the result of `status --json`.
-#[derive(Debug, Default, Serialize)]
-pub struct Report {
-    /// The rows, in tree order.
-    pub rows: Vec<Row>,
-    /// Sessions that are not shown.
-    pub hidden: usize,
-    /// What was wrong with what was read.
-    pub diagnostics: Diagnostics,
-    /// Whether any source of evidence exists.
-    pub evidence: bool,
-}
-
-/// See [`Report::diagnostics`].
-#[derive(Debug, Default, Serialize)]
-pub struct Diagnostics {
-    /// Faults by their code, and events that came to nothing by theirs.
-    pub counts: BTreeMap<String, u64>,
-    /// Stores of agents that this package cannot read.
-    pub unsupported: Vec<String>,
-    /// What could not be read, and why.
-    pub unreadable: Vec<String>,
+    /// The newest evidence of each tree of rows in the report, and its length.
+    trees: Vec<(Moment, usize)>,
 }
 
 /// Files that belong together.
@@ -86,17 +66,19 @@ enum Group {
 }
 
 impl Scan {
-    /// Finds what is to be read. A named path that does not exist is an error.
-    pub fn new(options: Options) -> io::Result<Self> {
+    /// Finds what is to be read.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
         let found = if options.paths.is_empty() {
             discover::default_places(options.home.as_deref())
         } else {
-            discover::named(&options.paths)?
+            discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
-        let mut scan = Self { options, now, queue: Vec::new(), total: 0, report: Report::default() };
+        let mut scan =
+            Self { options, now, queue: Vec::new(), total: 0, report: Report::default(), trees: Vec::new() };
         scan.sort(found);
-        Ok(scan)
+        scan
     }
 
     /// The time that ages are told against.
@@ -122,17 +104,26 @@ impl Scan {
         true
     }
 
-    /// What was read so far.
+    /// What was read, the session with the newest evidence first.
     #[must_use]
-    pub fn report(&self) -> &Report {
+    pub fn report(&mut self) -> &Report {
+        let mut rows = std::mem::take(&mut self.report.rows).into_iter();
+        let mut trees: Vec<(Moment, Vec<Row>)> = Vec::new();
+        for &(newest, length) in &self.trees {
+            trees.push((newest, rows.by_ref().take(length).collect()));
+        }
+        trees.sort_by_key(|(newest, _)| Reverse(*newest));
+        self.trees = trees.iter().map(|(newest, tree)| (*newest, tree.len())).collect();
+        self.report.rows = trees.into_iter().flat_map(|(_, tree)| tree).collect();
         &self.report
     }
 
     /// Groups what was found by session and drops what is too old to be shown.
     fn sort(&mut self, found: Found) {
-        let Found { files, places, unsupported, unreadable } = found;
+        let Found { files, places, unsupported, named, missing, unreadable } = found;
         let shown = |path: PathBuf| path.display().to_string();
         self.report.diagnostics.unsupported = unsupported.into_iter().map(shown).collect();
+        self.report.diagnostics.missing = missing;
         self.report.evidence = !places.is_empty();
         for (path, why) in unreadable {
             self.unreadable(&path, &why);
@@ -154,7 +145,14 @@ impl Scan {
                     self.queue.push(Group::Stream(file));
                     self.report.evidence = true;
                 }
-                Ok(Format::Unknown) => self.count("unrecognized_file", 1),
+                Ok(Format::Blank) => {}
+                Ok(Format::Unknown) => {
+                    self.count("unrecognized_file", 1);
+                    // What somebody named is answered for by name; a folder may hold anything.
+                    if named.contains(&file.path) && self.report.diagnostics.unrecognized.len() < NAMED {
+                        self.report.diagnostics.unrecognized.push(file.path.display().to_string());
+                    }
+                }
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
             }
         }
@@ -176,36 +174,48 @@ impl Scan {
 
     fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
-        for (file, recognized) in journals {
+        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
+        let mut faults = BTreeMap::new();
+        // The session's own journal first: where a session is too large to be held, its launches are known before its
+        // sub-agents' journals are.
+        let (own, below): (Vec<_>, Vec<_>) =
+            journals.iter().partition(|(_, recognized)| recognized.role == Role::Root);
+        for (file, recognized) in own.into_iter().chain(below) {
             let launch = discover::launch_beside(&file.path);
             let id = pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch);
-            if let Err(error) = read_chunks(&file.path, |chunk| pipeline.push(id, chunk)) {
+            if let Err(error) = read_chunks(&file.path, |chunk| {
+                pipeline.push(id, chunk);
+                if pipeline.waiting() > WAITING_ITEMS {
+                    pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                        count_fault(outcome, &mut faults);
+                    });
+                }
+            }) {
                 self.unreadable(&file.path, &error.to_string());
             }
             pipeline.end(id);
         }
-        let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
-        let mut faults = BTreeMap::new();
-        pipeline.settle(moment(modified), &mut |_, outcome| count_fault(outcome, &mut faults));
+        pipeline
+            .settle(moment(modified), Some(self.now), &mut |_, outcome| count_fault(outcome, &mut faults));
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
-        let mut beside = BesideAll::new();
         for report in pipeline.reports() {
             self.count_all(&report.diagnostics);
-            if report.unknown_records > 0 {
-                self.count("unknown_record", report.unknown_records);
-            }
-            add_beside(report, &mut beside);
         }
-        rows(pipeline.projector().records(), &beside)
+        rows(pipeline.projector().records(), &pipeline.beside())
     }
 
     fn read_stream(&mut self, file: &Candidate) -> Vec<Row> {
         let mut parser = JsonlParser::default();
         let mut projector = Projector::new(self.options.config);
         let mut faults = BTreeMap::new();
+        let (now, modified) = (self.now, moment(file.modified));
         let read = read_chunks(&file.path, |chunk| {
-            parser.push(chunk, &mut |event, _| count_fault(&projector.apply(&event, None), &mut faults));
+            parser.push(chunk, &mut |event, _| {
+                // What is dated ahead of the clock came no later than the file was written.
+                let ahead = event.observed_at.moment() > now;
+                count_fault(&projector.apply(&event, ahead.then(|| now.min(modified))), &mut faults);
+            });
         });
         if let Err(error) = read {
             self.unreadable(&file.path, &error.to_string());
@@ -236,6 +246,9 @@ impl Scan {
             if self.options.active {
                 keep_active(&mut tree);
                 self.report.hidden += usize::from(tree.is_empty());
+            }
+            if let Some(newest) = tree.iter().map(|row| row.freshness.at).max() {
+                self.trees.push((newest, tree.len()));
             }
             self.report.rows.append(&mut tree);
         }
@@ -282,7 +295,7 @@ fn keep_active(tree: &mut Vec<Row>) {
 
 /// Reads a file from its start to its present end.
 pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = File::open(path)?;
+    let mut file = discover::regular_file(path)?;
     // A file that grows while it is read is read to the end that it had.
     let mut left = file.metadata()?.len();
     let mut buffer = vec![0; CHUNK_BYTES];
@@ -313,15 +326,6 @@ pub(crate) fn count_fault(
         Err(refusal) => refusal.code.as_str(),
     };
     *faults.entry(code).or_default() += 1;
-}
-
-fn add_beside(report: JournalReport, beside: &mut BesideAll) {
-    let JournalReport { path, children, diagnostics, records, unknown_records } = report;
-    let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
-    for child in children {
-        let transcript = Some(path.clone());
-        beside.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
-    }
 }
 
 /// The moment of a file's time or the clock's.

@@ -75,7 +75,7 @@ pub fn validate(path: &Path) -> io::Result<Report> {
     };
     match discover::format(path)? {
         Format::ClaudeCode(recognized) => read_journal(path, recognized, &mut report)?,
-        Format::SchemaV1 | Format::Unknown => read_events(path, &mut report)?,
+        Format::SchemaV1 | Format::Unknown | Format::Blank => read_events(path, &mut report)?,
     }
     Ok(report)
 }
@@ -91,6 +91,8 @@ fn read_journal(path: &Path, recognized: Recognized, report: &mut Report) -> io:
         report.results.insert("record", journal.records - journal.unknown_records);
         report.results.insert("unknown_record", journal.unknown_records);
         report.faults = journal.diagnostics;
+        // Records of unknown types are no fault of the file.
+        report.faults.remove("unknown_record");
     }
     report.diagnostics = pipeline.diagnostics().flat_map(|(_, log)| log.kept().to_vec()).collect();
     Ok(())

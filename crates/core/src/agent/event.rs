@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::json::Json;
 
-/// UTF-16 code units that the texts of an agent event may have.
+/// What the members of an agent event may hold. Texts are counted in UTF-16 code units.
 pub mod limits {
     /// Ids, `model.id`.
     pub const ID: usize = 256;
@@ -21,6 +21,16 @@ pub mod limits {
     pub const TOOL_NAME: usize = 96;
     /// `signal`.
     pub const SIGNAL: usize = 64;
+    /// `model.displayName`.
+    pub const MODEL_NAME: usize = 96;
+    /// `model.reasoningEffort`.
+    pub const REASONING_EFFORT: usize = 64;
+    /// `occurredAt`.
+    pub const TIME: usize = 64;
+    /// `model.contextWindowTokens` goes from 1 to this.
+    pub const CONTEXT_TOKENS: i32 = 16_777_216;
+    /// `exitCode` goes from minus this to this; a larger code of Windows is given as text, in `signal`.
+    pub const EXIT_CODE: i32 = 255;
 }
 
 /// How a turn, a tool or a sub-agent ended.
@@ -63,6 +73,23 @@ pub enum WaitState {
     Blocked,
 }
 
+impl WaitState {
+    /// The word used everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// The state with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Waiting, Self::Blocked].into_iter().find(|state| state.as_str() == word)
+    }
+}
+
 /// The model that an agent runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,10 +107,10 @@ pub struct Model {
     pub context_window_tokens: Option<u32>,
 }
 
-/// One agent event. Members are documented by the table in `docs/agent-events.md` of the seed's names; absent members are `None`.
+/// One agent event. Its members are those of the table in `docs/agent-events.md`; absent ones are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
-#[allow(missing_docs, reason = "the members are the table's own names")]
+#[allow(missing_docs, reason = "the members say what they are by their names")]
 pub enum AgentEvent {
     /// The session exists.
     #[serde(rename = "session.started")]

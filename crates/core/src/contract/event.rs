@@ -7,10 +7,11 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
+use super::capabilities::Capabilities;
 use super::error::{Code, Refusal};
 use super::identity::{IdFault, SOURCE_NOTE, identity};
 use super::limits::{ACTIVITY_UNITS, DETAILS_BYTES, DETAILS_DEPTH, ID_BYTES, JSON_DEPTH};
-use super::raw::{Nested, RawCapabilities, RawEvent, RawLineage};
+use super::raw::{Nested, RawEvent, RawLineage};
 use super::state::{State, WaitingReason};
 use super::time::Timestamp;
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
@@ -106,33 +107,6 @@ impl Lineage<'_> {
             adopted_at: adopted_at.as_ref().map(Timestamp::to_static),
         }
     }
-}
-
-/// Whether something can be relied on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Capability {
-    /// Said to be there.
-    Known,
-    /// Not said.
-    #[default]
-    Unknown,
-}
-
-/// What a source can tell about a child; what it does not say is unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Capabilities {
-    /// All events since the start are there.
-    pub history: Capability,
-    /// Heartbeats are sent.
-    pub heartbeat: Capability,
-    /// Complete snapshots can be had.
-    pub snapshot: Capability,
-    /// It can be cancelled.
-    pub cancel: Capability,
-    /// A terminal state comes with its cause.
-    pub terminal_cause: Capability,
 }
 
 /// A normalised schema-v1 event.
@@ -317,7 +291,7 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
             }
         },
         details: details(raw.details, repair)?,
-        capabilities: capabilities(&raw.capabilities)?,
+        capabilities: Capabilities::read(&raw.capabilities)?,
     })
 }
 
@@ -383,7 +357,11 @@ fn timestamp<'a>(
     code: Code,
 ) -> Result<Timestamp<'a>, Refusal> {
     member.into_text().and_then(Timestamp::parse).ok_or_else(|| {
-        Refusal::new(code, path, format!("{name} must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z"))
+        Refusal::new(
+            code,
+            path,
+            format!("{name} must be RFC 3339 UTC with seconds and a real date, such as 2026-05-17T22:29:21Z"),
+        )
     })
 }
 
@@ -396,7 +374,8 @@ fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
         Kind::Created => refuse("state must be created for kind created".to_owned()),
         Kind::StateChanged if state.is_some_and(|state| state != State::Created) => Ok(state),
         Kind::StateChanged => {
-            refuse("state must be a state other than created for kind state_changed".to_owned())
+            let words = State::ALL[1..].iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
+            refuse(format!("state must be one of {words} for kind state_changed"))
         }
         Kind::Terminal if state.is_some_and(State::is_terminal) => Ok(state),
         Kind::Terminal => {
@@ -454,31 +433,4 @@ fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Re
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }
     Ok(Some(details))
-}
-
-fn capabilities(raw: &Nested<RawCapabilities<'_>>) -> Result<Capabilities, Refusal> {
-    let raw = match raw {
-        Nested::Absent => return Ok(Capabilities::default()),
-        Nested::Object(raw) => raw,
-        Nested::Other => {
-            let message = "capabilities must be an object, or absent";
-            return Err(Refusal::new(Code::InvalidCapabilities, "$.capabilities", message));
-        }
-    };
-    let capability = |member: &Scalar<'_>, path: &'static str| match member {
-        Scalar::Absent => Ok(Capability::Unknown),
-        Scalar::Text(word) if word == "known" => Ok(Capability::Known),
-        Scalar::Text(word) if word == "unknown" => Ok(Capability::Unknown),
-        _ => {
-            let message = format!("{} must be known or unknown", &path["$.capabilities.".len()..]);
-            Err(Refusal::new(Code::InvalidCapabilities, path, message))
-        }
-    };
-    Ok(Capabilities {
-        history: capability(&raw.history, "$.capabilities.history")?,
-        heartbeat: capability(&raw.heartbeat, "$.capabilities.heartbeat")?,
-        snapshot: capability(&raw.snapshot, "$.capabilities.snapshot")?,
-        cancel: capability(&raw.cancel, "$.capabilities.cancel")?,
-        terminal_cause: capability(&raw.terminal_cause, "$.capabilities.terminalCause")?,
-    })
 }

@@ -66,14 +66,21 @@ pub struct Diagnostic {
     pub raw: String,
 }
 
-/// The first faults of a stream, and how many there were.
+/// The first faults of a stream, or the last, and how many there were.
 #[derive(Clone, Debug, Default)]
 pub struct DiagnosticLog {
     kept: Vec<Diagnostic>,
     counts: BTreeMap<&'static str, u64>,
+    keeps_last: bool,
 }
 
 impl DiagnosticLog {
+    /// A log that keeps the last faults; [`Default`] keeps the first.
+    #[must_use]
+    pub fn of_last() -> Self {
+        Self { keeps_last: true, ..Self::default() }
+    }
+
     /// Adds a fault of the line of `length` bytes at `offset` that begins with (or, unless `cut`, is) `bytes`.
     pub fn add(
         &mut self,
@@ -84,14 +91,21 @@ impl DiagnosticLog {
         cut: bool,
     ) {
         *self.counts.entry(code.as_str()).or_default() += 1;
-        if self.kept.len() < DIAGNOSTICS {
-            let (offset, length) = place;
-            let raw = redact_excerpt(bytes, RAW_UNITS, cut);
-            self.kept.push(Diagnostic { code, message: message.into(), offset, length, raw });
+        let (offset, length) = place;
+        // A fault may be found after one that stands behind it.
+        let at = self.kept.partition_point(|other| other.offset <= offset);
+        let is_full = self.kept.len() >= DIAGNOSTICS;
+        if is_full && (!self.keeps_last || at == 0) {
+            return;
+        }
+        let raw = redact_excerpt(bytes, RAW_UNITS, cut);
+        self.kept.insert(at, Diagnostic { code, message: message.into(), offset, length, raw });
+        if is_full {
+            self.kept.remove(0);
         }
     }
 
-    /// The first faults, in input order.
+    /// The faults that are kept, in input order.
     #[must_use]
     pub fn kept(&self) -> &[Diagnostic] {
         &self.kept

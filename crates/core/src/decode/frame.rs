@@ -3,6 +3,8 @@
 //! Input: chunks of any size. Output: complete lines with their absolute offsets, in order; over-long lines as such.
 //! Invariant: the frames do not depend on how the stream was chunked. Never: holds more than the limit of one line.
 
+use crate::contract::limits::LINE_BYTES;
+
 /// Bytes of an over-long line that are kept for its diagnostic.
 const HEAD_BYTES: usize = 2048;
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -36,8 +38,10 @@ pub enum Frame<'a> {
         offset: u64,
         /// Bytes of the rest.
         length: u64,
-        /// Its bytes without NUL padding.
+        /// Its content.
         bytes: &'a [u8],
+        /// NUL bytes that followed the content.
+        padding: u64,
     },
 }
 
@@ -109,7 +113,7 @@ impl Framer {
         if self.is_oversize() {
             emit(Frame::Oversize { offset, length, head: &self.buffer });
         } else {
-            emit(Frame::Unterminated { offset, length, bytes: &self.buffer });
+            emit(Frame::Unterminated { offset, length, bytes: &self.buffer, padding: self.nuls });
         }
         self.next_line(0);
     }
@@ -142,6 +146,8 @@ impl Framer {
         self.start += self.length + line_end;
         self.length = 0;
         self.buffer.clear();
+        // One long line does not hold its memory for ever.
+        self.buffer.shrink_to(LINE_BYTES);
         self.nuls = 0;
         self.cr = false;
         self.content = 0;
@@ -238,8 +244,8 @@ mod tests {
         format!("{:?}", Frame::Oversize { offset, length, head })
     }
 
-    fn rest(offset: u64, length: u64, bytes: &[u8]) -> String {
-        format!("{:?}", Frame::Unterminated { offset, length, bytes })
+    fn rest(offset: u64, length: u64, bytes: &[u8], padding: u64) -> String {
+        format!("{:?}", Frame::Unterminated { offset, length, bytes, padding })
     }
 
     #[test]
@@ -247,11 +253,11 @@ mod tests {
         for (stream, expected) in [
             (&b""[..], vec![]),
             (b"\n", vec![line(0, 0, b"", 0)]),
-            (b"ab\ncd\r\nef", vec![line(0, 2, b"ab", 0), line(3, 3, b"cd", 0), rest(7, 2, b"ef")]),
+            (b"ab\ncd\r\nef", vec![line(0, 2, b"ab", 0), line(3, 3, b"cd", 0), rest(7, 2, b"ef", 0)]),
             (b"\xef\xbb\xbfa\n\xef\xbb\xbf\n", vec![line(3, 1, b"a", 0), line(5, 3, b"\xef\xbb\xbf", 0)]),
             // Only a part of a byte order mark: it is content.
             (b"\xef\xbba\n", vec![line(0, 3, b"\xef\xbba", 0)]),
-            (b"\xef\xbb", vec![rest(0, 2, b"\xef\xbb")]),
+            (b"\xef\xbb", vec![rest(0, 2, b"\xef\xbb", 0)]),
             // The limit is five bytes of content; a CR does not count, nor does padding.
             (
                 b"12345\r\n123456\n7\n",
@@ -261,7 +267,8 @@ mod tests {
             (b"1\0\x002\n", vec![line(0, 4, b"1\0\x002", 0)]),
             (b"1\0\0\0\0\x002\n", vec![oversize(0, 7, b"1\0\0\0\0\x002")]),
             (b"a\r\0\n", vec![line(0, 3, b"a\r", 1)]),
-            (b"\0\0\0", vec![rest(0, 3, b"")]),
+            (b"\0\0\0", vec![rest(0, 3, b"", 3)]),
+            (b"a\0\r", vec![rest(0, 3, b"a", 1)]),
             (b"123456", vec![oversize(0, 6, b"123456")]),
         ] {
             for size in 1..=stream.len().max(1) {

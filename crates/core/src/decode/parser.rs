@@ -5,6 +5,7 @@
 
 use super::diagnostics::{DiagnosticCode, DiagnosticLog};
 use super::frame::{Frame, Framer};
+use super::validate::validate;
 use crate::contract::event::EventFault;
 use crate::contract::identity::trim;
 use crate::contract::limits::LINE_BYTES;
@@ -82,7 +83,7 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
             if padding > 0 && blank {
                 let message = format!("the line is {padding} NUL bytes, as a crash leaves them");
                 log.add(DiagnosticCode::Malformed, message, place, b"", false);
-            } else if padding > 0 && crate::json::check(bytes).is_ok_and(is_json) {
+            } else if padding > 0 && is_json(bytes) {
                 let message = format!(
                     "{padding} NUL bytes at the end of the line were dropped; what stands before them was read"
                 );
@@ -95,10 +96,8 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
             log.add(DiagnosticCode::Oversize, message, (offset, length), head, true);
             None
         }
-        Frame::Unterminated { offset, length, bytes } => {
-            if bytes.len() as u64 != length
-                || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty())
-            {
+        Frame::Unterminated { offset, length, bytes, padding } => {
+            if padding > 0 || !std::str::from_utf8(bytes).is_ok_and(|text| trim(text).is_empty()) {
                 let message = "the stream ends inside this line; it was not taken for a record";
                 log.add(DiagnosticCode::Truncated, message, (offset, length), bytes, true);
             }
@@ -107,8 +106,8 @@ pub fn line<'a>(frame: &Frame<'a>, log: &mut DiagnosticLog) -> Option<(&'a [u8],
     }
 }
 
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+fn is_json(bytes: &[u8]) -> bool {
+    simdutf8::basic::from_utf8(bytes).is_ok() && validate(bytes).is_ok()
 }
 
 /// Reports a line that is not JSON.

@@ -10,6 +10,9 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use crate::contract::{Event, Timestamp};
 use crate::json::Json;
 
+/// The member of `details` that says that the event's time was estimated.
+const MARK: &str = "timeEstimated";
+
 /// Secret numbers that make collisions unpredictable.
 pub type HashKeys = (u64, u64);
 
@@ -38,6 +41,17 @@ impl ContentHasher {
     /// The hash of everything an event says, its source, epoch and child left out (identity is judged within them).
     #[must_use]
     pub fn event(&mut self, event: &Event<'_>) -> u128 {
+        let timed = !event.details.as_ref().is_some_and(is_estimated);
+        self.hash(event, timed)
+    }
+
+    /// The hash that the event would have if its time were estimated.
+    #[must_use]
+    pub fn timeless(&mut self, event: &Event<'_>) -> u128 {
+        self.hash(event, false)
+    }
+
+    fn hash(&mut self, event: &Event<'_>, timed: bool) -> u128 {
         let Event {
             event_id,
             source: _,
@@ -53,7 +67,6 @@ impl ContentHasher {
             details,
             capabilities,
         } = event;
-        let estimated = details.as_ref().is_some_and(is_estimated);
         self.buffer.clear();
         let buffer = &mut self.buffer;
         text(buffer, event_id);
@@ -61,16 +74,18 @@ impl ContentHasher {
         option(buffer, lineage.parent_child_id.as_deref(), text);
         number(buffer, lineage.attempt);
         buffer.push(u8::from(lineage.external));
-        option(buffer, lineage.adopted_at.as_ref().map(Timestamp::as_str), text);
         buffer.push(*kind as u8);
         buffer.push(state.map_or(u8::MAX, |state| state as u8));
         buffer.push(waiting_reason.map_or(u8::MAX, |reason| reason as u8));
-        if !estimated {
+        if timed {
             text(buffer, observed_at.as_str());
+            option(buffer, lineage.adopted_at.as_ref().map(Timestamp::as_str), text);
         }
         option(buffer, *sequence, number);
         option(buffer, activity.as_deref(), text);
-        option(buffer, details.as_ref(), json);
+        // Details that hold the mark alone are there for the mark.
+        let marked = |details: &&Json| matches!(details, Json::Object(members) if matches!(&members[..], [(key, _)] if key == MARK));
+        option(buffer, details.as_ref().filter(|details| !marked(details)), json);
         for capability in [
             capabilities.history,
             capabilities.heartbeat,
@@ -89,7 +104,7 @@ impl ContentHasher {
 /// Whether the details say that the event's time was estimated.
 #[must_use]
 pub fn is_estimated(details: &Json) -> bool {
-    details.get("timeEstimated") == Some(&Json::Bool(true))
+    details.get(MARK) == Some(&Json::Bool(true))
 }
 
 fn number(buffer: &mut Vec<u8>, number: u64) {
@@ -129,7 +144,7 @@ fn json(buffer: &mut Vec<u8>, value: &Json) {
         }
         Json::Object(members) => {
             buffer.push(5);
-            let counted = members.iter().filter(|(key, _)| key != "timeEstimated");
+            let counted = members.iter().filter(|(key, _)| key != MARK);
             let mut sorted: Vec<_> = counted.collect();
             sorted.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
             number(buffer, sorted.len() as u64);

@@ -245,7 +245,8 @@ impl Facts {
         }
     }
 
-    /// At most one turn is open: another one supersedes it, without an outcome. The same one again goes on.
+    /// At most one turn is open: another one supersedes it, without an outcome, and what it waited for or ran. The same one again
+    /// goes on.
     fn start_turn(&mut self, id: &str) {
         let again = self.turn.as_ref().is_some_and(|turn| turn.turn_id == id);
         self.turn = Some(Turn { turn_id: id.to_owned(), open: true, outcome: None });
@@ -253,6 +254,8 @@ impl Facts {
             self.record_outcome(id, None);
             return;
         }
+        self.waits.clear();
+        self.tools.open.clear();
         self.turns.count += 1;
         if self.turns.recent.len() == RECENT_TURNS {
             self.turns.recent.pop_front();

@@ -11,6 +11,7 @@ pub mod projector;
 pub mod record;
 pub mod report;
 pub mod rows;
+mod take;
 
 pub use projector::{Config, Projector, RecordKey};
 pub use record::Record;

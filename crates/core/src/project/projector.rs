@@ -3,7 +3,6 @@
 //! Input: a normalised event and, where known, when it was received. Output: what became of it, or why it was refused.
 //! Invariant: the checks run in the contract's order; a refused event records nothing. Never: reads a clock.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -12,11 +11,11 @@ use hashbrown::HashMap;
 use super::audit::{Audit, Ring};
 use super::content::{ContentHasher, HashKeys, is_estimated};
 use super::dedupe::{Identity, Name, Seen};
-use super::record::{Estimate, Freshness, LateEvidence, NOTES, NoteEvent, Reconciliation, Record, Stale};
+use super::record::{Estimate, Freshness, NOTES, NoteEvent, Reconciliation, Record, Stale};
 use super::report::{Applied, Note, Status};
+use super::take::{Arrival, advanced_from, earlier, judge_identity};
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
-use crate::json::Json;
 
 /// Retired epochs remembered of one source.
 pub const RETIRED: usize = 16;
@@ -389,16 +388,33 @@ impl Projector {
         key
     }
 
+    /// What the event is to its child. Of two readings of one record one may have had to estimate its time, and times are not
+    /// compared then.
+    fn identify(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Identity {
+        let judge = |projector: &Self, content: u128| {
+            projector.get(key).map_or(Identity::New, |record| record.seen.identify(arrival.name, content))
+        };
+        match judge(self, arrival.content) {
+            Identity::Different if arrival.event.details.as_ref().is_some_and(is_estimated) => {
+                Identity::Unchecked
+            }
+            Identity::Different => {
+                let timeless = self.hasher.timeless(arrival.event);
+                judge(self, timeless)
+            }
+            judged => judged,
+        }
+    }
+
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
+        if let Some(applied) = judge_identity(self.identify(key, arrival), Some(key)) {
+            return Ok(applied);
+        }
         let Some(record) = self.get_mut(key) else {
             return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
         };
-        if let Some(applied) = judge_identity(record.seen.identify(arrival.name, arrival.content), Some(key))
-        {
-            return Ok(applied);
-        }
         let event = arrival.event;
         if let Some(ended_at) = record.ended_at() {
             return Ok(record.take_late(arrival, ended_at, key));
@@ -440,181 +456,5 @@ impl Projector {
             self.deadlines.push(Reverse((newest.at.plus_millis(config.stale_after_ms), key)));
         }
         Ok(applied)
-    }
-}
-
-/// An event on its way through the checks.
-struct Arrival<'a> {
-    event: &'a Event<'a>,
-    name: Name,
-    content: u128,
-    /// When it counts as evidence: the earlier of observed and received.
-    at: Moment,
-}
-
-fn earlier(observed: Moment, received: Option<Moment>) -> Moment {
-    received.map_or(observed, |received| observed.min(received))
-}
-
-/// The epoch that a `reconciliation` event says its source has left.
-fn advanced_from<'a>(event: &'a Event<'_>) -> Option<&'a str> {
-    let details = event.details.as_ref().filter(|_| event.kind == Kind::Reconciliation)?;
-    details.get("epochAdvance").and_then(|advance| advance.text_at("from"))
-}
-
-/// Check 3. An answer ends the judgement.
-fn judge_identity(identity: Identity, key: Option<RecordKey>) -> Option<Applied> {
-    let (status, note) = match identity {
-        Identity::New => return None,
-        Identity::Same => (Status::Deduplicated, None),
-        Identity::Different => (Status::Conflict, Some(Note::IdentityConflict)),
-        Identity::Unchecked => (Status::Deduplicated, Some(Note::IdentityUnchecked)),
-        Identity::Evicted => (Status::OutOfOrder, Some(Note::IdentityEvicted)),
-    };
-    Some(Applied::new(status, note, key))
-}
-
-impl NoteEvent {
-    fn of(event: &Event<'_>) -> Self {
-        Self {
-            event_id: event.event_id.as_ref().into(),
-            kind: event.kind,
-            observed_at: event.observed_at.moment(),
-            activity: event.activity.as_deref().map(Into::into),
-        }
-    }
-}
-
-impl Record {
-    /// The source is in a new epoch: what was seen in the old one is dropped, and what was missing in it stays missing.
-    fn restart_window(&mut self) {
-        self.seen = if self.gap_detected { Seen::with_lost_events() } else { Seen::default() };
-        self.last_state_sequence = None;
-    }
-
-    /// Check 8: whether the edge is missing and may be explained by a missing event; an error where it may not.
-    fn judge_edge(&self, next: State, sequence: Option<u64>) -> Result<bool, Refusal> {
-        if self.state == next || self.state.allows(next) {
-            return Ok(false);
-        }
-        let explained = self.state.steps_to(next).is_some()
-            && sequence.is_some_and(|next| self.seen.has_hole_between(self.last_state_sequence, next));
-        if explained {
-            return Ok(true);
-        }
-        let allowed =
-            self.state.successors().iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
-        let message = format!(
-            "Illegal transition from {} to {}; from {} a child can only become {allowed}",
-            self.state.as_str(),
-            next.as_str(),
-            self.state.as_str(),
-        );
-        Err(Refusal { code: Code::IllegalTransition, path: Cow::Borrowed("$.state"), message })
-    }
-
-    /// An accepted event of a live child.
-    fn take(&mut self, arrival: &Arrival<'_>) {
-        let event = arrival.event;
-        if let Some(state) = event.state {
-            if state != self.state {
-                self.state = state;
-                self.state_since = event.observed_at.moment();
-            }
-            self.waiting_reason = event.waiting_reason;
-            self.last_state_sequence = event.sequence.or(self.last_state_sequence);
-            if state.is_terminal() {
-                self.freshness.stale = None;
-                self.freshness.reconciliation = None;
-            }
-        }
-        if event.kind.is_note() {
-            self.note(event);
-            return;
-        }
-        if let Some(activity) = &event.activity {
-            activity.as_ref().clone_into(self.activity.get_or_insert_default());
-        }
-        self.refresh(arrival);
-        self.fold(event);
-    }
-
-    fn refresh(&mut self, arrival: &Arrival<'_>) {
-        let estimated = arrival.event.details.as_ref().is_some_and(is_estimated);
-        if self.started_at.estimated && !estimated {
-            self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
-        }
-        // The first real time takes the place of an estimated one, so that it may go back, once.
-        let newest = &mut self.freshness.newest;
-        let is_first_real = newest.estimated && !estimated;
-        if is_first_real || (arrival.at > newest.at && estimated == newest.estimated) {
-            *newest = Estimate { at: arrival.at, estimated };
-        }
-        if self.freshness.stale.is_some_and(|stale| self.freshness.newest.at > stale.threshold) {
-            let stale = self.freshness.stale.take();
-            let same_reason =
-                |open: &mut Reconciliation| stale.is_some_and(|stale| stale.reason == open.reason);
-            self.freshness.reconciliation.take_if(same_reason);
-        }
-    }
-
-    /// Check 4: an event of a child that has ended.
-    fn take_late(&mut self, arrival: &Arrival<'_>, ended_at: Moment, key: RecordKey) -> Applied {
-        self.seen.insert(arrival.name, arrival.content);
-        let event = arrival.event;
-        let bridged = event
-            .details
-            .as_ref()
-            .is_some_and(|details| details.get("agent").is_some() || details.get("facts").is_some());
-        if bridged && event.state.is_none() && event.observed_at.moment() <= ended_at {
-            self.fold(event);
-            return Applied::new(Status::TerminalImmutable, Some(Note::History), Some(key));
-        }
-        self.keep_late(arrival, Note::LateEvidence);
-        Applied::new(Status::TerminalImmutable, Some(Note::LateEvidence), Some(key))
-    }
-
-    /// Check 5: an unseen sequence that is not above the highest.
-    fn take_unordered(&mut self, arrival: &Arrival<'_>, deadline_ms: i64) {
-        self.seen.insert(arrival.name, arrival.content);
-        self.gap_detected &= self.seen.has_hole();
-        if arrival.event.state.is_some_and(State::is_terminal) {
-            self.keep_late(arrival, Note::LateSequence);
-            self.open_reconciliation(Note::LateSequence, arrival.at.plus_millis(deadline_ms));
-        }
-    }
-
-    fn keep_late(&mut self, arrival: &Arrival<'_>, code: Note) {
-        let late = self.late_evidence.get_or_insert_default();
-        if late.recent.iter().any(|known| known.content == arrival.content) {
-            return;
-        }
-        late.push(LateEvidence {
-            event_id: arrival.event.event_id.as_ref().into(),
-            kind: arrival.event.kind,
-            state: arrival.event.state,
-            observed_at: arrival.event.observed_at.moment(),
-            code,
-            content: arrival.content,
-        });
-    }
-
-    fn open_reconciliation(&mut self, reason: Note, deadline: Moment) {
-        let open = self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
-        // Fresh evidence answers what silence asked, and nothing else.
-        if open.reason == Note::Silence {
-            open.reason = reason;
-        }
-    }
-
-    fn note(&mut self, event: &Event<'_>) {
-        self.notes.get_or_insert_default().push(NoteEvent::of(event));
-    }
-
-    fn fold(&mut self, event: &Event<'_>) {
-        let is_bridged = |details: &&Json| details.get("agent").is_some() || details.get("facts").is_some();
-        if let Some(details) = event.details.as_ref().filter(is_bridged) {
-            self.facts.get_or_insert_default().fold(details, event.observed_at.moment());
-        }
     }
 }

@@ -146,7 +146,7 @@ impl Note {
             }
             Self::IdentityUnchecked => "the sequence was seen; whether with this content is no longer known",
             Self::UnknownChild => {
-                "nothing is known of this child; a complete snapshot with its lineage admits it"
+                "nothing is known of this child: its first event must be created or, for an external child, a state that is not terminal"
             }
             Self::SequenceGap => {
                 "sequences before this one are missing; the state is provisional until they come"

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::facts::{Facts, Place, Tools, Turn, Turns, Usage, Wait};
+use super::facts::{Facts, OpenTool, Place, Turn, Turns, Usage, Wait};
 use super::record::Record;
 use crate::contract::{Capability, Moment, State, WaitingReason};
 
@@ -62,7 +62,7 @@ pub struct Row {
     /// The newest activity text.
     pub activity: Option<String>,
     /// Tools.
-    pub tools: Tools,
+    pub tools: RowTools,
     /// Direct children that have not ended.
     pub live_children: usize,
     /// The title.
@@ -108,14 +108,26 @@ pub struct Row {
 /// See [`Row::freshness`].
 #[derive(Clone, Debug, Serialize)]
 pub struct RowFreshness {
-    /// The newest evidence.
+    /// The newest evidence of it, or of a sub-agent in its session that lives.
     pub at: Moment,
+    /// Whether that time is a guess from the file's own; left out where it is not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// Whether that is too old.
     pub stale: bool,
     /// Why it is stale.
     pub reason: Option<&'static str>,
     /// What came of asking: `unavailable` where there is nobody to ask.
     pub reconcile: Option<&'static str>,
+}
+
+/// See [`Row::tools`].
+#[derive(Clone, Debug, Serialize)]
+pub struct RowTools {
+    /// How many were started; nothing where no record of its own was read.
+    pub count: Option<u64>,
+    /// Those that go on, oldest first.
+    pub open: Vec<OpenTool>,
 }
 
 /// See [`Row::evidence`].
@@ -235,11 +247,39 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
             stack.extend(below.into_iter().rev());
         }
     }
-    let live = |at: usize| {
+    let mut rows: Vec<Row> = Vec::with_capacity(order.len());
+    for &at in &order {
         let below = children.get(&id(records[at])).map_or(&[][..], Vec::as_slice);
-        below.iter().filter(|&&child| !records[child].state.is_terminal()).count()
-    };
-    order.into_iter().map(|at| row(records[at], parents[at], live(at), beside)).collect()
+        let live = below.iter().filter(|&&child| !records[child].state.is_terminal()).count();
+        rows.push(row(records[at], parents[at], live, beside));
+    }
+    refresh_parents(&mut rows);
+    rows
+}
+
+/// What a sub-agent that lives wrote last is evidence of those above it in its session: they are one process. Of children that
+/// other programs speak of, nobody knows that.
+fn refresh_parents(rows: &mut [Row]) {
+    let places: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
+    // Children stand behind their parents.
+    for at in (0..rows.len()).rev() {
+        let child = &rows[at];
+        let above = child.parent_key.as_ref().and_then(|key| places.get(key)).copied();
+        let (false, Some(above)) = (child.state.is_terminal(), above.filter(|&above| above < at)) else {
+            continue;
+        };
+        let freshness = child.freshness.clone();
+        let parent = &mut rows[above];
+        let is_session = parent.provider.is_some();
+        if is_session && !parent.state.is_terminal() && freshness.at > parent.freshness.at {
+            parent.freshness.at = freshness.at;
+            parent.freshness.estimated = freshness.estimated;
+            if !freshness.stale {
+                parent.freshness = freshness;
+            }
+        }
+    }
 }
 
 fn id(record: &Record) -> (&str, &str) {
@@ -276,6 +316,12 @@ fn parent<'a>(record: &'a Record, known: &HashSet<(&str, &str)>) -> Option<(&'a 
         .find(|parent| known.contains(parent) && parent.1 != &*record.child_id)
 }
 
+/// Whether records of its own were read, so that what is not in them did not happen.
+fn is_counted(record: &Record, facts: &Facts) -> bool {
+    let is_session = *record.child_id == *record.lineage.root_child_id;
+    facts.turn.is_some() || facts.tools.count > 0 || (is_session && facts.provider.is_some())
+}
+
 fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, beside: &BesideAll) -> Row {
     let key = row_key(&record.source, &record.child_id);
     let nothing = Facts::default();
@@ -304,7 +350,10 @@ fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, besi
         turn: facts.turn.clone(),
         turns: facts.turns.clone(),
         activity: record.activity.as_deref().map(str::to_owned),
-        tools: facts.tools.clone(),
+        tools: RowTools {
+            count: is_counted(record, facts).then_some(facts.tools.count),
+            open: facts.tools.open.clone(),
+        },
         live_children,
         title: facts.title.clone(),
         model: facts.model.clone(),
@@ -312,6 +361,7 @@ fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, besi
         started_at: record.started_at.at,
         freshness: RowFreshness {
             at: record.freshness.newest.at,
+            estimated: record.freshness.newest.estimated,
             stale: stale.is_some(),
             reason: stale.map(|stale| stale.reason.as_str()),
             reconcile: stale.map(|_| "unavailable"),
@@ -337,7 +387,7 @@ fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, besi
         diagnostics,
         degraded,
         attention: waiting_reason.filter(|&reason| reason != WaitingReason::Child).map(|kind| Attention {
-            id: format!("{key}@{}", record.state_since.to_text()),
+            id: format!("{key}@{}/{}", record.state_since.to_text(), kind.as_str()),
             kind,
             since: record.state_since,
         }),

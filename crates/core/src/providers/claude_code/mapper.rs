@@ -252,9 +252,15 @@ impl Mapper {
         offset: u64,
         say: &mut Say<'_>,
     ) {
-        let prompt_id = self.user_prompt_id.clone().or(prompt_id);
+        let prompt_id = self.session_prompt_id().or(prompt_id);
         let turn_id = self.turns.id_for(prompt_id.as_deref(), &own_id("user", &record.uuid, offset));
         self.open_turn(turn_id, prompt_text, say);
+    }
+
+    /// The `promptId` of the user line before, as far as it may name a turn: in a sub-agent's journal it is that of the turn that
+    /// launched it.
+    fn session_prompt_id(&self) -> Option<String> {
+        self.user_prompt_id.clone().filter(|_| self.role == Role::Root)
     }
 
     fn open_turn(&mut self, turn_id: String, prompt_text: Option<String>, say: &mut Say<'_>) {
@@ -289,6 +295,10 @@ impl Mapper {
         let is_synthetic = message.model.text() == Some("<synthetic>");
         let is_api_error = record.is_api_error_message.is_true();
         self.command = None;
+        // Facts travel with the next event, so they are told before the events of the same line.
+        if !is_synthetic {
+            self.known.usage(message, say);
+        }
         let place = self.turns.place(message_id.map(fingerprint));
         match place {
             Place::Open => {}
@@ -300,7 +310,7 @@ impl Mapper {
                     || own_id("assistant", &record.uuid, offset),
                     |message_id| format!("assistant:{message_id}"),
                 );
-                let turn_id = self.turns.id_for(self.user_prompt_id.as_deref(), &fallback);
+                let turn_id = self.turns.id_for(self.session_prompt_id().as_deref(), &fallback);
                 self.open_turn(turn_id, None, say);
                 self.turns.started_by(message_id.map(fingerprint));
             }
@@ -316,9 +326,6 @@ impl Mapper {
         let ends = place != Place::Past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
         if !ends {
             say.activity_unless_event();
-        }
-        if !is_synthetic {
-            self.known.usage(message, say);
         }
         if ends && is_api_error {
             self.end_turn(Outcome::Error, Some("api-error".to_owned()), say);

@@ -1,0 +1,133 @@
+// docs/agent-events.md says what is so: its examples run, and its tables are those of the check.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import * as lifecycle from "agent-lifecycle";
+import typescript from "typescript";
+import { KINDS, MODEL, RULES, sample } from "./support/agent-table.mjs";
+import { blocks, coded, rows, section } from "./support/markdown.mjs";
+
+const { createAgentLifecyclePublisher, validateAgentLifecycleEvent } = lifecycle;
+const root = path.dirname(import.meta.dirname);
+const read = (file) => fs.readFileSync(path.join(root, file), "utf8");
+const page = read("docs/agent-events.md");
+
+/** Runs a TypeScript example without its types. */
+async function runExample(code) {
+  const { outputText } = typescript.transpileModule(code, {
+    compilerOptions: { module: typescript.ModuleKind.ESNext, target: typescript.ScriptTarget.ES2022 },
+  });
+  const entry = pathToFileURL(path.join(root, "index.js")).href;
+  const module = outputText.replaceAll('from "agent-lifecycle"', `from ${JSON.stringify(entry)}`);
+  await import(`data:text/javascript,${encodeURIComponent(module)}`);
+}
+
+for (const [at, example] of blocks(page, "ts").entries()) {
+  const [, name] = /import \{\s*(?:\w+,\s*)*?(\w+)/.exec(example.slice(example.indexOf("\n"))) ?? [];
+  test(`example ${at + 1} (${name}) runs`, () => runExample(example));
+}
+
+test("the examples compile", () => {
+  const folder = path.join(root, "__test__");
+  const sources = new Map(
+    blocks(page, "ts").map((code, at) => [path.join(folder, `example-${at}.mts`), code]),
+  );
+  const { config } = typescript.readConfigFile(path.join(folder, "tsconfig.json"), typescript.sys.readFile);
+  const { options } = typescript.parseJsonConfigFileContent(config, typescript.sys, folder);
+  const host = typescript.createCompilerHost(options);
+  const { fileExists, readFile } = host;
+  host.fileExists = (file) => sources.has(file) || fileExists(file);
+  host.readFile = (file) => sources.get(file) ?? readFile(file);
+  const program = typescript.createProgram([...sources.keys()], { ...options, skipLibCheck: true }, host);
+  const faults = typescript.getPreEmitDiagnostics(program);
+  assert.equal(typescript.formatDiagnostics(faults, host), "");
+});
+
+test("helpers, kinds and members are those of the check", () => {
+  const table = rows(section(page, "## Which helper when"));
+  const helpers = table.map(([helper]) => coded(helper)[0].replace("()", ""));
+  const { publish: _, ...publisher } = createAgentLifecyclePublisher(() => undefined);
+  assert.deepEqual(helpers, Object.keys(publisher));
+  assert.deepEqual(
+    table.map(([, kind]) => coded(kind)[0]),
+    [...KINDS.keys()],
+  );
+  for (const [helper, kind, required, optional] of table) {
+    const members = KINDS.get(coded(kind)[0]).filter(({ name }) => name !== "occurredAt");
+    const names = (wanted) => members.filter((member) => member.required === wanted).map(({ name }) => name);
+    assert.deepEqual(coded(required), names(true), helper);
+    assert.deepEqual(coded(optional), names(false), helper);
+  }
+});
+
+/** The issues of a valid event whose member `name` holds `value`. */
+function issuesWith(name, value) {
+  const [member, nested] = name.split(".");
+  const [kind] = [...KINDS].find(([, members]) => members.some((other) => other.name === member));
+  const changed = nested === undefined ? value : { id: "m", [nested]: value };
+  const result = validateAgentLifecycleEvent({ ...sample(kind), [member]: changed });
+  return result.ok ? [] : result.issues.map(({ path: at, code }) => [at, code]);
+}
+
+const number = (text) => Number(text.replaceAll(",", ""));
+
+test("limits are those of the check, at the limit and one beyond", () => {
+  const table = rows(section(page, "## Members"));
+  const names = [...Object.keys(RULES), "model"].toSorted();
+  assert.deepEqual(table.map(([name]) => coded(name)[0]).toSorted(), names);
+  let checked = 0;
+  for (const [cell, , holds, least, most] of table) {
+    const [name] = coded(cell);
+    const borders = {
+      identity: (units) => "x".repeat(units),
+      "display text": (units) => "x".repeat(units),
+      integer: (integer) => integer,
+      "date-time": (units) => `2026-05-17T22:29:21.${"1".repeat(units - 21)}Z`,
+    };
+    const make = borders[holds];
+    if (make === undefined) continue;
+    checked += 1;
+    const fault = [[`$.${name}`, RULES[name].code]];
+    assert.deepEqual(issuesWith(name, make(number(most))), []);
+    assert.deepEqual(issuesWith(name, make(number(most) + 1)), fault);
+    if (least === "") continue;
+    assert.deepEqual(issuesWith(name, make(number(least))), []);
+    assert.deepEqual(issuesWith(name, make(number(least) - 1)), fault);
+    const isDisplay = holds === "display text";
+    assert.equal(RULES[name].most !== undefined, isDisplay, `${name} is cut by fit`);
+    if (typeof make(1) === "string") assert.equal(issuesWith(name, "a\ud83d").length === 0, isDisplay);
+  }
+  assert.equal(checked, Object.keys(RULES).length - 2, "all but outcome and state");
+});
+
+const snake = (name) => name.replace(/(?!^)[A-Z]/g, "_$&").toLowerCase();
+
+test("words and codes are those of the check and of the types", () => {
+  const types = read("ts/agent-event.ts");
+  const [, union] = /AgentEventIssueCode =([\s\S]*?);/.exec(types);
+  const codes = rows(section(page, "### Issues")).map(([code]) => coded(code)[0]);
+  assert.deepEqual(
+    codes,
+    [...union.matchAll(/"(\w+)"/g)].map(([, code]) => code),
+  );
+  const [core] = /enum IssueCode \{[\s\S]*?\n\}/.exec(read("crates/core/src/agent/validate.rs"));
+  assert.deepEqual(
+    codes,
+    [...core.matchAll(/^ {4}(\w+),$/gm)].map(([, name]) => snake(name)),
+  );
+  for (const [cell, words] of rows(section(page, "## Members"))) {
+    const [name] = coded(cell);
+    if (name !== "outcome" && name !== "state") continue;
+    for (const word of coded(words)) assert.deepEqual(issuesWith(name, word), [], word);
+  }
+  const members = rows(section(page, "## Members")).find(([cell]) => coded(cell)[0] === "model")[1];
+  const shape = MODEL.map(({ name, required }) => (required ? name : `${name}?`)).join(", ");
+  assert.deepEqual(coded(members), [`{${shape}}`]);
+  const thrown = [...read("ts/session.ts").matchAll(/refuser\("(\w+)"\)/g)].map(([, code]) => code);
+  assert.deepEqual(
+    rows(section(page, "### Codes of sessions")).map(([code]) => coded(code)[0]),
+    thrown.toSorted(),
+  );
+});

@@ -1,0 +1,174 @@
+//! The schema-v1 event of a step.
+//!
+//! Input: the step, what was said, and the facts that wait for an event to carry them. Output: one event, redacted.
+//! Never: passes on more content than the session's level allows.
+
+use std::borrow::Cow;
+
+use super::Content;
+use super::life::child_id;
+use super::steps::Step;
+use crate::agent::AgentEvent;
+use crate::contract::limits::ACTIVITY_UNITS;
+use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State};
+use crate::json::Json;
+use crate::providers::{Facts, MessageUsage, Said};
+use crate::redact::{redact_json, redact_text};
+use crate::text::fit;
+
+impl<F: FnMut(Event<'static>)> Step<'_, F> {
+    /// A step that nobody said, but without which the next one is not legal.
+    pub(super) fn step(&mut self, id: &str, kind: Kind, state: State) {
+        self.life(id).state = Some(state);
+        self.emit_bare(id, kind, state, true);
+    }
+
+    pub(super) fn emit_bare(&mut self, id: &str, kind: Kind, state: State, inferred: bool) {
+        let mut members = Vec::new();
+        if inferred {
+            members.push(("inferred".to_owned(), Json::Bool(true)));
+        }
+        self.send(id, kind, Some(state), None, members);
+    }
+
+    /// What stands in an agent's own journal is evidence of that agent too, whomever it is about.
+    pub(super) fn emit_evidence(&mut self, id: &str) {
+        let facts = self.facts(id);
+        let members =
+            if facts.is_empty() { Vec::new() } else { vec![("facts".to_owned(), Json::Object(facts))] };
+        self.send(id, Kind::Activity, None, None, members);
+    }
+
+    /// An event that carries what was said, and the facts that wait for one.
+    pub(super) fn emit(&mut self, id: &str, kind: Kind, state: Option<State>, activity: Option<String>) {
+        let mut members = Vec::new();
+        if let Said::Event(event) = self.item.said {
+            members
+                .push(("agent".to_owned(), at_level(event.clone(), self.bridge.session.content).to_json()));
+            if let Some(turn) = self.item.turn_id {
+                members.push(("turnId".to_owned(), Json::Text(turn.to_owned())));
+            }
+        }
+        let facts = self.facts(id);
+        if !facts.is_empty() {
+            members.push(("facts".to_owned(), Json::Object(facts)));
+        }
+        self.send(id, kind, state, activity, members);
+    }
+
+    /// The facts of a child that no event has carried yet.
+    fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
+        let life = self.life(id);
+        let usage = std::mem::take(&mut life.usage);
+        let Facts { agent_version, cwd, branch, usage: _ } = std::mem::take(&mut life.facts);
+        let announced = std::mem::replace(&mut life.announced, true);
+        let mut members = Vec::new();
+        let mut text = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                members.push((key.to_owned(), Json::Text(value)));
+            }
+        };
+        if !announced {
+            text("provider", Some(self.bridge.session.provider.clone()));
+            text("sessionId", Some(self.bridge.session.session_id.clone()));
+        }
+        text("agentVersion", agent_version);
+        text("cwd", cwd);
+        text("branch", branch);
+        if !usage.is_empty() {
+            members.push(("usage".to_owned(), Json::Array(usage.into_iter().map(usage_json).collect())));
+        }
+        members
+    }
+
+    fn send(
+        &mut self,
+        id: &str,
+        kind: Kind,
+        state: Option<State>,
+        activity: Option<String>,
+        mut members: Vec<(String, Json)>,
+    ) {
+        if self.item.estimated {
+            members.push(("timeEstimated".to_owned(), Json::Bool(true)));
+        }
+        let mut details = Json::Object(members);
+        redact_json(&mut details);
+        let root = self.bridge.session.session_id.clone();
+        let (at, estimated) = (self.item.at.clone(), self.item.estimated);
+        let life = self.life(id);
+        // Adopted when first seen; an estimated time gives way to the first real one.
+        if life.adopted_at.is_none() || (life.is_adoption_estimated && !estimated) {
+            life.adopted_at = Some(at);
+            life.is_adoption_estimated = estimated;
+        }
+        let waiting_reason = life.reason.filter(|_| state == Some(State::Waiting));
+        let lineage = Lineage {
+            root_child_id: Cow::Owned(root.clone()),
+            parent_child_id: life.parent.clone().map(Cow::Owned),
+            attempt: life.attempt.max(1),
+            external: true,
+            adopted_at: life.adopted_at.clone(),
+        };
+        let event = Event {
+            event_id: Cow::Owned(format!("{:032x}", self.item.name.wrapping_add(u128::from(self.count)))),
+            source: Cow::Owned(self.bridge.source.clone()),
+            source_epoch: Cow::Owned(self.bridge.session.epoch.clone()),
+            child_id: Cow::Owned(child_id(id, lineage.attempt)),
+            lineage,
+            kind,
+            state,
+            waiting_reason,
+            observed_at: self.item.at.clone(),
+            sequence: None,
+            activity: activity.map(|text| Cow::Owned(fit(&redact_text(&text), ACTIVITY_UNITS).to_owned())),
+            details: Some(details).filter(|details| *details != Json::Object(Vec::new())),
+            capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
+        };
+        self.count += 1;
+        (self.emit)(event);
+    }
+}
+
+fn usage_json(usage: MessageUsage) -> Json {
+    #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+    let number = |key: &str, value: u64| (key.to_owned(), Json::Number(value as f64));
+    Json::Object(vec![
+        ("messageId".to_owned(), Json::Text(usage.message_id)),
+        number("input", usage.input),
+        number("cached", usage.cached),
+        number("output", usage.output),
+    ])
+}
+
+/// What of the texts of an event may be passed on.
+fn at_level(mut event: AgentEvent, level: Content) -> AgentEvent {
+    use AgentEvent::{
+        Done, Exited, Metadata, SessionStarted, SessionStopped, SubagentDone, SubagentStarted, ToolFinished,
+        ToolStarted, TurnStarted, WaitFinished, WaitStarted,
+    };
+    let (titles, texts) = (level != Content::None, level == Content::Full);
+    let keep = |allowed: bool, slot: &mut Option<String>| {
+        if !allowed {
+            *slot = None;
+        }
+    };
+    match &mut event {
+        SessionStarted { title, prompt_text, .. }
+        | Metadata { title, prompt_text, .. }
+        | SubagentStarted { title, prompt_text, .. } => {
+            keep(titles, title);
+            keep(texts, prompt_text);
+        }
+        TurnStarted { prompt_text, .. } => keep(texts, prompt_text),
+        ToolStarted { description, .. } => keep(titles, description),
+        Done { summary, .. } | SubagentDone { summary, .. } => keep(texts, summary),
+        // A reason is a word of the contract or a short cause; without it a wait could not be named.
+        WaitStarted { .. }
+        | SessionStopped { .. }
+        | ToolFinished { .. }
+        | WaitFinished { .. }
+        | Exited { .. } => {}
+    }
+    event
+}

@@ -1,0 +1,72 @@
+//! What the bridge has made of one child so far.
+//!
+//! Input: what was emitted and what waits to be. Output: the state that the next step starts from. Invariant: bounded.
+
+use crate::agent::Outcome;
+use crate::contract::{State, Timestamp, WaitingReason};
+use crate::providers::{Facts, MessageUsage};
+
+/// What the bridge has made of one child so far.
+#[derive(Debug, Default)]
+pub(super) struct Life {
+    pub(super) attempt: u64,
+    pub(super) parent: Option<String>,
+    pub(super) adopted_at: Option<Timestamp<'static>>,
+    pub(super) is_adoption_estimated: bool,
+    pub(super) state: Option<State>,
+    pub(super) reason: Option<WaitingReason>,
+    /// The turn opened last that has not ended.
+    pub(super) turn: Option<String>,
+    pub(super) last_outcome: Option<Outcome>,
+    pub(super) waits: Vec<OpenWait>,
+    /// Facts that no event has carried yet, the usage apart: of several messages each counts.
+    pub(super) facts: Facts,
+    pub(super) usage: Vec<MessageUsage>,
+    pub(super) announced: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenWait {
+    pub(super) id: String,
+    pub(super) turn: Option<String>,
+    pub(super) reason: WaitingReason,
+}
+
+/// Open waits remembered of one child.
+pub(super) const WAITS: usize = 64;
+/// Messages whose usage waits for an event to carry it.
+const USAGES: usize = 32;
+
+impl Life {
+    pub(super) fn is_over(&self) -> bool {
+        self.state.is_some_and(State::is_terminal)
+    }
+
+    /// Keeps facts for the next event. Whether so much waits that an event is due.
+    pub(super) fn add(&mut self, facts: &Facts) -> bool {
+        let pending = &mut self.facts;
+        let Facts { agent_version, cwd, branch, usage } = facts.clone();
+        pending.agent_version = agent_version.or(pending.agent_version.take());
+        pending.cwd = cwd.or(pending.cwd.take());
+        pending.branch = branch.or(pending.branch.take());
+        if let Some(usage) = usage {
+            self.usage.retain(|known| known.message_id != usage.message_id);
+            self.usage.push(usage);
+        }
+        self.usage.len() >= USAGES
+    }
+}
+
+/// The id of a child's life: attempts after the first have a suffix.
+#[must_use]
+pub(super) fn child_id(id: &str, attempt: u64) -> String {
+    if attempt > 1 { format!("{id}#{attempt}") } else { id.to_owned() }
+}
+
+pub(super) fn terminal(outcome: Outcome) -> State {
+    match outcome {
+        Outcome::Success => State::Completed,
+        Outcome::Error => State::Failed,
+        Outcome::Cancelled => State::Cancelled,
+    }
+}

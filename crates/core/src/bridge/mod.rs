@@ -1,0 +1,157 @@
+//! Agent events to schema-v1 events: the one way into the projection for everything a provider says.
+//!
+//! Input: what one session's journals said, in merged order. Output: events over legal edges, missing steps inserted and marked.
+//! Invariant: the same input gives the same events with the same ids. Never: ends a child over a turn's end or over silence.
+
+mod emit;
+mod life;
+mod steps;
+
+use std::collections::HashMap;
+
+use crate::agent::AgentEvent;
+use crate::contract::{Event, Kind, Timestamp};
+use crate::providers::Said;
+
+use life::{Life, terminal};
+use steps::Step;
+
+/// Children of one session; what is said of further ones is counted, not projected.
+pub const CHILDREN: usize = 16_384;
+
+/// How much of what people and agents wrote goes into events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// No titles, no texts.
+    None,
+    /// Titles and descriptions, no prompts and no answers.
+    #[default]
+    Titles,
+    /// Everything, cut to the bounds of agent events.
+    Full,
+}
+
+/// What the bridge is told about a session.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The provider's name.
+    pub provider: String,
+    /// The provider's id of the session; the root child's id.
+    pub session_id: String,
+    /// The epoch of the events.
+    pub epoch: String,
+    /// How much content goes into events.
+    pub content: Content,
+}
+
+/// Whose journal an item stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// The root's.
+    Root,
+    /// That of the sub-agent with this id.
+    Child(&'a str),
+}
+
+/// One item on its way through the bridge.
+#[derive(Debug)]
+pub struct Item<'a> {
+    /// Whose journal it stands in.
+    pub scope: Scope<'a>,
+    /// Names the item among all of the session, the same at every reading.
+    pub name: u128,
+    /// When.
+    pub at: Timestamp<'static>,
+    /// Whether `at` is a guess from the file's own time.
+    pub estimated: bool,
+    /// The turn it belongs to.
+    pub turn_id: Option<&'a str>,
+    /// What it says.
+    pub said: &'a Said,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Bridge {
+    session: Session,
+    source: String,
+    lives: HashMap<String, Life>,
+    /// Items about children beyond [`CHILDREN`].
+    beyond: u64,
+}
+
+impl Bridge {
+    /// A bridge for one session.
+    #[must_use]
+    pub fn new(session: Session) -> Self {
+        let source = format!("{}/{}", session.provider, session.session_id);
+        Self { session, source, lives: HashMap::new(), beyond: 0 }
+    }
+
+    /// The source of the events.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Items that were dropped because their session has too many children.
+    #[must_use]
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Takes one item and hands the events it makes to `emit`, in order.
+    pub fn take(&mut self, item: &Item<'_>, emit: &mut impl FnMut(Event<'static>)) {
+        let own = match item.scope {
+            Scope::Root => self.session.session_id.clone(),
+            Scope::Child(id) => id.to_owned(),
+        };
+        let about = match item.said {
+            Said::Event(
+                AgentEvent::SubagentStarted { subagent_id: id, .. }
+                | AgentEvent::SubagentDone { subagent_id: id, .. },
+            )
+            | Said::Confirmed { launch: id } => id,
+            _ => &own,
+        };
+        if self.lives.len() >= CHILDREN && !self.lives.contains_key(about) {
+            self.beyond += 1;
+            return;
+        }
+        let mut step = Step { bridge: self, item, emit, count: 0 };
+        match item.said {
+            Said::Event(AgentEvent::SubagentStarted { subagent_id, parent_agent_id, .. }) => {
+                step.confirm_own(&own);
+                step.launch(subagent_id, parent_agent_id.as_deref().unwrap_or(&own));
+                step.emit_evidence(&own);
+            }
+            Said::Event(AgentEvent::SubagentDone { subagent_id, outcome, .. }) => {
+                step.confirm_own(&own);
+                step.require(subagent_id, &own);
+                step.end(subagent_id, terminal(*outcome));
+                step.emit_evidence(&own);
+            }
+            Said::Confirmed { launch } => {
+                step.confirm_own(&own);
+                step.require(launch, &own);
+                step.confirm(launch);
+                step.emit_evidence(&own);
+            }
+            Said::Event(event) => {
+                step.confirm_own(&own);
+                step.own_event(&own, event);
+            }
+            Said::Activity => {
+                step.confirm_own(&own);
+                step.emit(&own, Kind::Activity, None, None);
+            }
+            Said::Facts(facts) => {
+                if step.life(&own).add(facts) {
+                    step.confirm_own(&own);
+                    step.emit(&own, Kind::Activity, None, None);
+                }
+            }
+            Said::Binding { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The steps that one item makes, over legal edges.
+//!
+//! Input: an item and the lives so far. Output: calls of [`Step::emit`], with the missing steps before them.
+//! Invariant: a turn's end never ends an agent. Never: leaves a terminal state.
+
+use super::life::{Life, OpenWait, WAITS, terminal};
+use super::{Bridge, Content, Item};
+use crate::agent::{AgentEvent, Outcome};
+use crate::contract::{Event, Kind, State, WaitingReason};
+use crate::project::facts::waiting_reason;
+use crate::providers::Said;
+
+/// One item being taken.
+pub(super) struct Step<'a, F> {
+    pub(super) bridge: &'a mut Bridge,
+    pub(super) item: &'a Item<'a>,
+    pub(super) emit: &'a mut F,
+    /// Events made of the item so far.
+    pub(super) count: u64,
+}
+
+impl<F: FnMut(Event<'static>)> Step<'_, F> {
+    pub(super) fn life(&mut self, id: &str) -> &mut Life {
+        self.bridge.lives.entry(id.to_owned()).or_default()
+    }
+
+    fn is_root(&self, id: &str) -> bool {
+        id == self.bridge.session.session_id
+    }
+
+    /// A sub-agent that was launched; launched again after its end it is a new attempt.
+    pub(super) fn launch(&mut self, id: &str, parent: &str) {
+        match self.life(id).state {
+            Some(state) if !state.is_terminal() => self.emit(id, Kind::Activity, None, None),
+            _ => {
+                let known_parent = self.bridge.lives.get(parent).is_some_and(|life| life.attempt > 0);
+                let is_cycle = self.descends_from(parent, id);
+                let root = self.bridge.session.session_id.clone();
+                let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
+                let life = self.life(id);
+                *life = Life {
+                    attempt: life.attempt + 1,
+                    parent: Some(parent),
+                    state: Some(State::Created),
+                    facts: std::mem::take(&mut life.facts),
+                    usage: std::mem::take(&mut life.usage),
+                    ..Life::default()
+                };
+                self.emit(id, Kind::Created, Some(State::Created), None);
+            }
+        }
+    }
+
+    /// Whether `id` is `ancestor` or below it.
+    fn descends_from(&self, id: &str, ancestor: &str) -> bool {
+        let mut at = Some(id);
+        // Parents are checked when they are set, so the walk ends.
+        while let Some(id) = at {
+            if id == ancestor {
+                return true;
+            }
+            at = self.bridge.lives.get(id).and_then(|life| life.parent.as_deref());
+        }
+        false
+    }
+
+    /// Makes sure that a child exists about which something is said: its launch was not seen.
+    pub(super) fn require(&mut self, id: &str, parent: &str) {
+        if self.life(id).attempt == 0 {
+            // A session whose own journal was not read stays unknown, and its sub-agents say whose they are.
+            let parent =
+                if parent == id { self.bridge.session.session_id.clone() } else { parent.to_owned() };
+            self.launch_inferred(id, &parent);
+        }
+    }
+
+    fn launch_inferred(&mut self, id: &str, parent: &str) {
+        let life = self.life(id);
+        life.attempt = 1;
+        life.parent = Some(parent.to_owned());
+        life.state = Some(State::Created);
+        self.step(id, Kind::Created, State::Created);
+    }
+
+    /// A journal's own record proves that its owner exists and runs.
+    pub(super) fn confirm_own(&mut self, id: &str) {
+        if !self.is_root(id) {
+            let root = self.bridge.session.session_id.clone();
+            self.require(id, &root);
+            self.confirm(id);
+        } else if self.life(id).attempt == 0
+            && !matches!(self.item.said, Said::Event(AgentEvent::SessionStarted { .. }))
+        {
+            self.begin_root(true);
+        }
+    }
+
+    /// created -> starting -> running, as far as that is not done.
+    pub(super) fn confirm(&mut self, id: &str) {
+        let state = self.life(id).state;
+        if state == Some(State::Created) {
+            self.step(id, Kind::StateChanged, State::Starting);
+        }
+        if matches!(state, Some(State::Created | State::Starting)) {
+            self.step(id, Kind::StateChanged, State::Running);
+        }
+    }
+
+    fn begin_root(&mut self, inferred: bool) {
+        let root = self.bridge.session.session_id.clone();
+        let life = self.life(&root);
+        life.attempt = 1;
+        life.state = Some(State::Created);
+        if inferred {
+            self.step(&root, Kind::Created, State::Created);
+            self.step(&root, Kind::StateChanged, State::Starting);
+        } else {
+            self.emit(&root, Kind::Created, Some(State::Created), None);
+            self.life(&root).state = Some(State::Starting);
+            self.emit_bare(&root, Kind::StateChanged, State::Starting, false);
+        }
+    }
+
+    pub(super) fn own_event(&mut self, id: &str, event: &AgentEvent) {
+        let is_root = self.is_root(id);
+        match event {
+            AgentEvent::SessionStarted { .. } if is_root && self.life(id).attempt == 0 => {
+                self.begin_root(false);
+            }
+            AgentEvent::TurnStarted { turn_id, .. } => {
+                let life = self.life(id);
+                life.turn = Some(turn_id.clone());
+                life.waits.clear();
+                if is_root && !life.is_over() {
+                    self.change(id, State::Running, None);
+                } else {
+                    self.emit(id, Kind::Activity, None, None);
+                }
+            }
+            AgentEvent::Done { outcome, .. } => self.end_turn(id, *outcome),
+            AgentEvent::WaitStarted { wait_id, state, reason, .. } => {
+                let state = match state {
+                    crate::agent::WaitState::Waiting => "waiting",
+                    crate::agent::WaitState::Blocked => "blocked",
+                };
+                let turn = self.item.turn_id.map(str::to_owned);
+                let wait = OpenWait {
+                    id: wait_id.clone(),
+                    turn,
+                    reason: waiting_reason(Some(state), reason.as_deref()),
+                };
+                let life = self.life(id);
+                if life.waits.len() < WAITS && !life.waits.iter().any(|open| open.id == wait.id) {
+                    life.waits.push(wait);
+                }
+                self.settle(id);
+            }
+            AgentEvent::WaitFinished { wait_id, .. } => {
+                self.life(id).waits.retain(|wait| wait.id != *wait_id);
+                self.settle(id);
+            }
+            AgentEvent::Exited { exit_code, signal, .. } => {
+                let failed = exit_code.is_some_and(|code| code != 0) || signal.is_some();
+                self.stop(id, failed);
+            }
+            AgentEvent::SessionStopped { .. } => self.stop(id, false),
+            AgentEvent::ToolStarted { name, description, .. } => {
+                let text = match description {
+                    Some(description) if self.bridge.session.content != Content::None => {
+                        format!("{name}: {description}")
+                    }
+                    _ => name.clone(),
+                };
+                self.emit(id, Kind::Activity, None, Some(text));
+            }
+            _ => self.emit(id, Kind::Activity, None, None),
+        }
+    }
+
+    /// A turn's end never ends its agent: the root waits for the next prompt.
+    fn end_turn(&mut self, id: &str, outcome: Outcome) {
+        let ended = self.item.turn_id.map(str::to_owned);
+        let life = self.life(id);
+        let ended = ended.or_else(|| life.turn.clone());
+        life.waits.retain(|wait| wait.turn.is_some() && wait.turn != ended);
+        if life.turn == ended {
+            life.turn = None;
+            life.last_outcome = Some(outcome);
+        }
+        let waits = life.turn.is_none() && !life.is_over();
+        if waits && self.is_root(id) {
+            self.change(id, State::Waiting, Some(WaitingReason::Prompt));
+        } else {
+            self.settle(id);
+        }
+    }
+
+    /// The state that the open waits of a live child give, once it runs.
+    fn settle(&mut self, id: &str) {
+        let life = self.life(id);
+        let first = life.waits.first().map(|wait| wait.reason);
+        match (life.state, first) {
+            (Some(State::Running | State::Starting | State::Waiting), Some(reason)) => {
+                self.change(id, State::Waiting, Some(reason));
+            }
+            (Some(State::Waiting), None) if life.reason != Some(WaitingReason::Prompt) => {
+                self.change(id, State::Running, None);
+            }
+            _ => self.emit(id, Kind::Activity, None, None),
+        }
+    }
+
+    /// The process or the session ended. Whether that was well only the last turn can say; an open one leaves it open.
+    fn stop(&mut self, id: &str, failed: bool) {
+        let life = self.life(id);
+        let state = match (&life.turn, life.last_outcome) {
+            (Some(_), _) if failed => State::Failed,
+            (Some(_), _) => return self.emit(id, Kind::Reconciliation, None, None),
+            (None, Some(outcome)) => terminal(outcome),
+            (None, None) => State::Cancelled,
+        };
+        self.end(id, state);
+    }
+
+    pub(super) fn end(&mut self, id: &str, state: State) {
+        for &missing in self.life(id).state.and_then(|from| from.steps_to(state)).unwrap_or_default() {
+            self.step(id, Kind::StateChanged, missing);
+        }
+        let life = self.life(id);
+        life.waits.clear();
+        life.turn = None;
+        if !life.is_over() {
+            life.state = Some(state);
+        }
+        self.emit(id, Kind::Terminal, Some(state), None);
+    }
+
+    /// Moves a live child to `state` over legal edges; the same state again is evidence.
+    fn change(&mut self, id: &str, state: State, reason: Option<WaitingReason>) {
+        let from = self.life(id).state.unwrap_or(State::Created);
+        if from != state {
+            for &missing in from.steps_to(state).unwrap_or_default() {
+                self.step(id, Kind::StateChanged, missing);
+            }
+        }
+        let life = self.life(id);
+        life.state = Some(state);
+        life.reason = reason;
+        self.emit(id, Kind::StateChanged, Some(state), None);
+    }
+}

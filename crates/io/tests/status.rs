@@ -1,0 +1,307 @@
+//! `status` on folders made for it: what is found, what is shown, what is said about the rest.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
+use agent_lifecycle_core::project::Config;
+use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_io::report::Report;
+use agent_lifecycle_io::status::{Options, Scan};
+use tempfile::TempDir;
+
+/// 2026-03-02T08:00:00Z
+const START: u64 = 1_772_438_400;
+const DAY_MS: i64 = 86_400_000;
+
+fn at(second: u64) -> Moment {
+    Moment::from_unix_millis(i64::try_from(1000 * (START + second)).unwrap())
+}
+
+fn options(paths: &[&Path]) -> Options {
+    Options {
+        paths: paths.iter().map(|path| path.to_path_buf()).collect(),
+        home: None,
+        since_ms: None,
+        active: false,
+        now: Some(at(10)),
+        config: Config::default(),
+    }
+}
+
+fn default_places(home: &Path) -> Options {
+    Options { home: Some(home.to_owned()), since_ms: Some(DAY_MS), ..options(&[]) }
+}
+
+/// Whether this machine's own settings lead away from the home folder that a test gives.
+fn is_led_away() -> bool {
+    let led = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].iter().any(|name| std::env::var_os(name).is_some());
+    if led {
+        println!("skipped: CLAUDE_CONFIG_DIR or CODEX_HOME is set");
+    }
+    led
+}
+
+fn status(options: Options) -> Report {
+    let mut scan = Scan::new(options);
+    while scan.step() {}
+    scan.report().clone()
+}
+
+fn user(session: &str, second: u64) -> String {
+    format!(
+        "{{\"type\":\"user\",\"sessionId\":\"{session}\",\"uuid\":\"u-{session}-{second}\",\"promptId\":\"p{second}\",\"timestamp\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"Go.\"}}}}\n",
+        at(second).to_text()
+    )
+}
+
+fn assistant(session: &str, second: u64, block: &str, stop: &str) -> String {
+    format!(
+        "{{\"type\":\"assistant\",\"sessionId\":\"{session}\",\"uuid\":\"a-{session}-{second}\",\"timestamp\":\"{}\",\"message\":{{\"id\":\"m{second}\",\"role\":\"assistant\",\"content\":[{block}],\"stop_reason\":\"{stop}\"}}}}\n",
+        at(second).to_text()
+    )
+}
+
+const TEXT: &str = r#"{"type":"text","text":"Done."}"#;
+const TOOL: &str = r#"{"type":"tool_use","id":"t1","name":"Bash","input":{}}"#;
+const LAUNCH: &str =
+    r#"{"type":"tool_use","id":"launch-1","name":"Agent","input":{"description":"Look","prompt":"Look."}}"#;
+
+/// A session that waits for a prompt.
+fn idle(session: &str, second: u64) -> String {
+    user(session, second) + &assistant(session, second + 1, TEXT, "end_turn")
+}
+
+/// A session with a tool that runs.
+fn working(session: &str, second: u64) -> String {
+    user(session, second) + &assistant(session, second + 1, TOOL, "tool_use")
+}
+
+/// Writes a file as of `second`, with the folders above it.
+fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>, second: u64) {
+    let path = path.as_ref();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    let modified = UNIX_EPOCH + Duration::from_secs(START + second);
+    File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().to_owned();
+    (place, path)
+}
+
+fn sessions(rows: &[Row]) -> Vec<&str> {
+    rows.iter().map(|row| row.child_id.as_str()).collect()
+}
+
+#[test]
+fn a_named_file_is_shown_whole_however_old() {
+    let (_place, path) = place();
+    let file = path.join("a.jsonl");
+    write(&file, idle("a", 0), 0);
+    let now = Some(at(400 * 86_400));
+    let report = status(Options { now, since_ms: Some(DAY_MS), ..options(&[&file]) });
+    assert_eq!((sessions(&report.rows), report.hidden, report.evidence), (vec!["a"], 0, true));
+    let row = &report.rows[0];
+    assert_eq!((row.state, row.waiting_reason), (State::Waiting, Some(WaitingReason::Prompt)));
+    assert_eq!((row.freshness.stale, row.transcript.as_deref()), (true, file.to_str()));
+    assert!(report.diagnostics.counts.is_empty());
+}
+
+#[test]
+fn a_folder_is_read_to_its_depth_and_a_path_that_is_not_there_is_told() {
+    let (_place, path) = place();
+    write(path.join("one/a.jsonl"), idle("a", 0), 1);
+    write(path.join("two/deep/b.jsonl"), working("b", 2), 3);
+    write(path.join("two/deep/b.txt"), working("c", 2), 3);
+    let report = status(options(&[&path]));
+    assert_eq!(sessions(&report.rows), ["b", "a"]);
+    // What is not there is told by name and hides nothing else.
+    let missing = path.join("missing.jsonl");
+    let report = status(options(&[&missing, &path]));
+    assert_eq!(sessions(&report.rows), ["b", "a"]);
+    let [told] = &report.diagnostics.missing[..] else { panic!("one path is missing") };
+    assert!(told.contains("missing.jsonl: "), "{told}");
+}
+
+#[test]
+fn the_default_places_show_the_last_day_and_count_the_rest() {
+    if is_led_away() {
+        return;
+    }
+    let (_place, home) = place();
+    let projects = home.join(".claude/projects/-w");
+    write(projects.join("old.jsonl"), idle("old", 0), 1);
+    // Touched today, with nothing in it that is.
+    write(projects.join("touched.jsonl"), idle("touched", 0), 100_000);
+    write(projects.join("new.jsonl"), idle("new", 99_000), 99_001);
+    let mut options = Options { now: Some(at(100_000)), ..default_places(&home) };
+    let report = status(options.clone());
+    assert_eq!((sessions(&report.rows), report.hidden, report.evidence), (vec!["new"], 2, true));
+    options.since_ms = None;
+    let report = status(options);
+    assert_eq!((report.rows.len(), report.hidden), (3, 0));
+}
+
+#[test]
+fn a_file_that_is_met_in_several_ways_is_read_once() {
+    let (_place, path) = place();
+    let file = path.join("a.jsonl");
+    write(&file, working("a", 0), 1);
+    let other_name = path.join(".").join("a.jsonl");
+    let mut paths = vec![file.clone(), path.clone(), other_name];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&file, path.join("link")).unwrap();
+        paths.push(path.join("link"));
+    }
+    let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+    let report = status(options(&paths));
+    assert_eq!(sessions(&report.rows), ["a"]);
+    assert_eq!((report.rows[0].tools.count, report.rows[0].turns.count), (Some(1), 1));
+    assert!(report.diagnostics.counts.is_empty(), "{:?}", report.diagnostics);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_cannot_be_read_is_named_and_the_others_are_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_place, path) = place();
+    write(path.join("a.jsonl"), idle("a", 0), 1);
+    let closed = path.join("closed.jsonl");
+    write(&closed, idle("b", 0), 1);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if File::open(&closed).is_ok() {
+        return println!("skipped: this user may read everything");
+    }
+    let report = status(options(&[&path]));
+    assert_eq!(sessions(&report.rows), ["a"]);
+    let [why] = &report.diagnostics.unreadable[..] else { panic!("{:?}", report.diagnostics) };
+    assert!(why.contains("closed.jsonl"), "{why}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_loop_of_links_ends() {
+    let (_place, path) = place();
+    write(path.join("deep/a.jsonl"), idle("a", 0), 1);
+    std::os::unix::fs::symlink(&path, path.join("deep/again")).unwrap();
+    std::os::unix::fs::symlink(path.join("gone.jsonl"), path.join("broken.jsonl")).unwrap();
+    let report = status(options(&[&path]));
+    assert_eq!(sessions(&report.rows), ["a"]);
+}
+
+#[test]
+fn d10_an_empty_file_and_a_file_of_one_lf_are_no_error_and_no_evidence() {
+    let (_place, path) = place();
+    for (name, text) in [("empty.jsonl", ""), ("lf.jsonl", "\n"), ("blank.jsonl", "\u{feff}\r\n \n")] {
+        let file = path.join(name);
+        write(&file, text, 1);
+        let report = status(options(&[&file]));
+        assert!(report.rows.is_empty() && !report.evidence, "{name}");
+        assert!(report.diagnostics.counts.is_empty(), "{name}: {:?}", report.diagnostics);
+        assert!(report.diagnostics.unreadable.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn no_place_is_no_evidence_and_an_empty_place_is_evidence_of_nothing() {
+    if is_led_away() {
+        return;
+    }
+    let (_place, home) = place();
+    let report = status(default_places(&home));
+    assert!(report.rows.is_empty() && !report.evidence && report.hidden == 0);
+    assert!(!status(Options { home: None, ..default_places(&home) }).evidence);
+    fs::create_dir_all(home.join(".claude/projects/-w")).unwrap();
+    let report = status(default_places(&home));
+    assert!(report.rows.is_empty() && report.evidence);
+}
+
+#[test]
+fn foreign_files_are_counted_and_never_believed() {
+    let (_place, path) = place();
+    write(path.join("a.jsonl"), idle("a", 0), 1);
+    write(path.join("foreign.jsonl"), "{\"hello\":1}\n{\"state\":\"running\"}\n", 1);
+    write(path.join("binary.jsonl"), [0xff_u8; 4096], 1);
+    write(path.join("s/workflows/run/journal.jsonl"), "{\"type\":\"started\",\"agentId\":\"x\"}\n", 1);
+    let report = status(options(&[&path]));
+    assert_eq!(sessions(&report.rows), ["a"]);
+    assert_eq!(report.diagnostics.counts.get("unrecognized_file"), Some(&3));
+    let report = status(options(&[&path.join("foreign.jsonl")]));
+    assert!(report.rows.is_empty() && !report.evidence);
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_named() {
+    if is_led_away() {
+        return;
+    }
+    let (_place, home) = place();
+    let store = home.join(".codex/sessions");
+    write(store.join("2026/03/02/rollout-a.jsonl"), "{}\n", 1);
+    let report = status(default_places(&home));
+    assert_eq!(report.diagnostics.unsupported, [store.display().to_string()]);
+    assert!(report.rows.is_empty() && !report.evidence);
+}
+
+#[test]
+fn a_large_folder_is_read_newest_first_one_session_at_a_time() {
+    let (_place, path) = place();
+    for second in 0..300_u64 {
+        // Names say nothing about age.
+        let name = format!("{:03}", second * 7 % 300);
+        write(path.join(format!("{name}.jsonl")), idle(&name, second), second);
+    }
+    let mut scan = Scan::new(options(&[&path]));
+    assert_eq!(scan.progress(), (0, 300));
+    for read in 1..=300_u64 {
+        assert!(scan.step());
+        assert_eq!(scan.progress(), (usize::try_from(read).unwrap(), 300));
+        let rows = &scan.report().rows;
+        assert_eq!(rows.len() as u64, read);
+        assert_eq!(rows.last().unwrap().started_at, at(300 - read));
+    }
+    assert!(!scan.step());
+}
+
+#[test]
+fn a_meta_file_binds_the_journal_beside_it_to_its_launch() {
+    let (_place, path) = place();
+    write(path.join("s.jsonl"), user("s", 0) + &assistant("s", 1, LAUNCH, "tool_use"), 1);
+    // Nothing else binds it: another prompt, and no result yet. The id is of the form that a name gives.
+    let own = assistant("s", 3, TOOL, "tool_use")
+        .replace("\"sessionId\"", "\"isSidechain\":true,\"agentId\":\"aname-0f3c\",\"sessionId\"");
+    let journal = path.join("s/subagents/agent-aname-0f3c.jsonl");
+    write(&journal, own, 3);
+    let unbound = status(options(&[&path]));
+    assert_eq!(sessions(&unbound.rows), ["s", "launch-1", "aname-0f3c"]);
+    write(journal.with_extension("meta.json"), r#"{"agentType":"Explore","toolUseId":"launch-1"}"#, 3);
+    for paths in [path.clone(), path.join("s.jsonl")] {
+        let report = status(options(&[&paths]));
+        assert_eq!(sessions(&report.rows), ["s", "launch-1"]);
+        let [root, child] = &report.rows[..] else { panic!() };
+        assert_eq!((root.live_children, root.tools.count), (1, Some(0)));
+        assert_eq!(
+            (child.state, child.tools.count, child.title.as_deref()),
+            (State::Running, Some(1), Some("Look"))
+        );
+        assert_eq!(child.transcript.as_deref(), journal.to_str());
+    }
+}
+
+#[test]
+fn active_keeps_what_works_or_waits_for_somebody_and_what_stands_above_it() {
+    let (_place, path) = place();
+    write(path.join("idle.jsonl"), idle("idle", 0), 1);
+    write(path.join("working.jsonl"), working("working", 2), 3);
+    let launched = user("above", 4) + &assistant("above", 5, LAUNCH, "tool_use");
+    write(path.join("above.jsonl"), launched + &assistant("above", 6, TEXT, "end_turn"), 6);
+    let report = status(Options { active: true, ..options(&[&path]) });
+    assert_eq!(sessions(&report.rows), ["above", "launch-1", "working"]);
+    assert_eq!(report.rows[0].waiting_reason, Some(WaitingReason::Child));
+    assert_eq!(report.hidden, 1);
+}

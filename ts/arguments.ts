@@ -1,0 +1,62 @@
+// Arguments from callers: their types are checked here, so that a wrong one is refused by name.
+import { LifecycleError } from "./error.js";
+
+/**
+ * `value` where it is text.
+ *
+ * @throws {LifecycleError} `invalid_argument` with the argument's name as path. The value itself is not repeated.
+ */
+export function textArgument(value: unknown, name: string): string {
+  if (typeof value === "string") return value;
+  throw new LifecycleError("invalid_argument", `${name} must be text, not ${typeOf(value)}`, { path: name });
+}
+
+/** As {@link textArgument}, for an argument that may be left out. */
+export function optionalText(value: unknown, name: string): string | undefined {
+  return value === undefined ? undefined : textArgument(value, name);
+}
+
+/**
+ * An option that is a number, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function numberOption(value: unknown, name: string): number | undefined {
+  if (value === undefined || typeof value === "number") return value;
+  throw new LifecycleError("invalid_option", `${name} must be a number, not ${typeOf(value)}`, {
+    path: name,
+  });
+}
+
+/**
+ * Options: an object, or left out.
+ *
+ * @throws {LifecycleError} `invalid_argument`.
+ */
+export function optionsArgument<T extends object>(value: T | undefined, name: string): Partial<T> {
+  if (value === undefined) return {};
+  if (typeof value === "object" && value !== null) return value;
+  throw new LifecycleError("invalid_argument", `${name} must be an object, not ${typeOf(value)}`, {
+    path: name,
+  });
+}
+
+/**
+ * Things in an order: an iterable that is no text.
+ *
+ * @throws {LifecycleError} `invalid_argument`.
+ */
+export function iterableArgument<T>(value: Iterable<T>, name: string): Iterable<T> {
+  if (typeof value === "object" && value !== null && typeof value[Symbol.iterator] === "function")
+    return value;
+  throw new LifecycleError(
+    "invalid_argument",
+    `${name} must be an array or another iterable, not ${typeOf(value)}`,
+    {
+      path: name,
+    },
+  );
+}
+
+const typeOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;

@@ -1,0 +1,144 @@
+// The record decoder: Rust cuts, checks and selects lines, `JSON.parse` makes their values. docs/decoder.md says how.
+import { bytesOf } from "./bytes.js";
+import { LifecycleError } from "./error.js";
+import { type Native, callNative } from "./native.js";
+import type { Diagnostic } from "./parser.js";
+
+export interface JsonlRecordDecoderOptions {
+  /** Longer records are dropped; 262,144 by default, clamped to 1 byte..64 MiB. The line end does not count. */
+  maxRecordBytes?: number;
+  /**
+   * Only records whose top-level members of these names (1 to 64) each have one of their strings become values. The others are
+   * checked and counted as `skipped`.
+   */
+  select?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What became of a stream since it began. */
+export interface JsonlRecordDecoderStats {
+  /** Records given out. */
+  records: number;
+  /** Bytes taken. */
+  bytes: number;
+  /** Valid records that `select` did not want. */
+  skipped: number;
+  /** Records given out (or skipped) that NUL bytes followed in their line. */
+  nulPadded: number;
+  /** Lines that were dropped. */
+  dropped: { malformed: number; oversize: number; invalidUtf8: number; tooDeep: number };
+  /** The last 32 faults, in the order of the stream; redacted. */
+  lastDiagnostics: Diagnostic[];
+}
+
+/** Cuts a JSON Lines stream into the values of its records. */
+export interface JsonlRecordDecoder {
+  /**
+   * Takes the next bytes, in chunks of any size, and returns the values of the lines that they complete, each what `JSON.parse` of
+   * the line gives. The chunk is the caller's again at once. With `reset` it is the first chunk of a new stream. Text is taken as
+   * UTF-8; a pair of surrogates must not be cut.
+   *
+   * @throws {LifecycleError} `invalid_chunk` for what is no bytes, or shared memory; the decoder is then as it was.
+   */
+  push(chunk: Uint8Array | string, reset?: boolean): unknown[];
+  /** Forgets everything: what comes next is a new stream. */
+  reset(): void;
+  /** Ends the stream: a last line that no line end closed is reported as `truncated`, and is no record. */
+  end(): JsonlRecordDecoderStats;
+  /** What became of the stream so far. */
+  stats(): JsonlRecordDecoderStats;
+}
+
+/** Bytes that cross at a time. */
+const SLICE = 65_536;
+
+/** What the addon answers in. All decoders of a thread share it: nothing but `JSON.parse` runs between answer and use. */
+let table: { bytes: Buffer; entries: Int32Array } | undefined;
+
+/**
+ * A bounded decoder of JSON Lines in UTF-8. Lines that are no record are dropped and counted, and never cost a neighbour.
+ *
+ * @throws {LifecycleError} `invalid_option`.
+ */
+export function createJsonlRecordDecoder(
+  options: number | JsonlRecordDecoderOptions = {},
+): JsonlRecordDecoder {
+  const { maxRecordBytes, select } = optionsOf(options);
+  const native = callNative(({ NativeRecordDecoder }) => new NativeRecordDecoder(maxRecordBytes, select));
+  const stats = () => JSON.parse(callNative(() => native.stats())) as JsonlRecordDecoderStats;
+  return {
+    push(chunk, reset = false) {
+      const bytes = bytesOf(chunk);
+      if (reset) callNative(() => native.reset());
+      const values: unknown[] = [];
+      for (let from = 0; from < bytes.length; from += SLICE) {
+        decode(native, bytes.length <= SLICE ? bytes : bytes.subarray(from, from + SLICE), values);
+      }
+      return values;
+    },
+    reset() {
+      callNative(() => native.reset());
+    },
+    end() {
+      callNative(() => native.end());
+      return stats();
+    },
+    stats,
+  };
+}
+
+function decode(native: Native.NativeRecordDecoder, slice: Uint8Array, values: unknown[]): void {
+  const { bytes, entries } = (table ??= makeTable());
+  const narrow = callNative(() => native.push(slice, bytes));
+  const count = entries[0] as number;
+  if (count === 0) return;
+  const wide = entries[1] === 0 ? "" : callNative(() => native.wide());
+  let narrowEnd = 0;
+  let wideEnd = 0;
+  for (let index = 0; index < count; index++) {
+    const end = entries[index + 2] as number;
+    // No copies: the engine parses a part of a text where it is.
+    const text = end > 0 ? narrow.substring(narrowEnd, end) : wide.substring(wideEnd, -end);
+    if (end > 0) narrowEnd = end;
+    else wideEnd = -end;
+    try {
+      values.push(JSON.parse(text));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      callNative(() => native.refuse(index));
+    }
+  }
+}
+
+function makeTable(): { bytes: Buffer; entries: Int32Array } {
+  const entries = new Int32Array(SLICE / 2 + 3);
+  return { bytes: Buffer.from(entries.buffer), entries };
+}
+
+function optionsOf(options: unknown): {
+  maxRecordBytes: number | undefined;
+  select: Native.NativeSelected[] | undefined;
+} {
+  if (typeof options === "number") return { maxRecordBytes: options, select: undefined };
+  if (typeof options !== "object" || options === null) {
+    throw new LifecycleError("invalid_option", "give a limit in bytes or an object of options");
+  }
+  const { maxRecordBytes, select } = options as Record<string, unknown>;
+  if (maxRecordBytes !== undefined && typeof maxRecordBytes !== "number") {
+    throw new LifecycleError("invalid_option", "maxRecordBytes must be a number", { path: "maxRecordBytes" });
+  }
+  return { maxRecordBytes, select: select === undefined ? undefined : selectedOf(select) };
+}
+
+function selectedOf(select: unknown): Native.NativeSelected[] {
+  const isText = (value: unknown) => typeof value === "string";
+  if (typeof select !== "object" || select === null || Array.isArray(select)) {
+    throw new LifecycleError("invalid_option", "select must be an object of lists", { path: "select" });
+  }
+  return Object.entries(select).map(([name, strings]: [string, unknown]) => {
+    if (!Array.isArray(strings) || !strings.every(isText)) {
+      const message = `select.${name} must be a list of strings`;
+      throw new LifecycleError("invalid_option", message, { path: `select.${name}` });
+    }
+    return { name, strings };
+  });
+}
