@@ -144,14 +144,14 @@ impl<'a> Event<'a> {
     /// The event in `bytes`, one JSON text.
     pub fn from_json(bytes: &'a [u8]) -> Result<Self, EventFault> {
         let text = json::check(bytes).map_err(EventFault::Json)?;
-        let mut raw = RawEvent::default();
-        if let Ok(is_object) = raw.read(text) {
-            return normalize(raw, is_object, Repair::default()).map_err(EventFault::Refused);
+        let mut raw = Nested::default();
+        if raw.read(text).is_ok() {
+            return normalize(raw, Repair::default()).map_err(EventFault::Refused);
         }
         let (text, repair) = json::repair(text).ok_or(EventFault::Json(JsonFault::Malformed))?;
-        let mut raw = RawEvent::default();
-        let is_object = raw.read(&text).map_err(|_| EventFault::Json(JsonFault::Malformed))?;
-        normalize(raw, is_object, repair).map(|event| event.to_static()).map_err(EventFault::Refused)
+        let mut raw = Nested::default();
+        raw.read(&text).map_err(|_| EventFault::Json(JsonFault::Malformed))?;
+        normalize(raw, repair).map(|event| event.to_static()).map_err(EventFault::Refused)
     }
 
     /// A copy that borrows nothing.
@@ -242,10 +242,10 @@ fn owned(text: &str) -> Cow<'static, str> {
     Cow::Owned(text.to_owned())
 }
 
-fn normalize(raw: RawEvent<'_>, is_object: bool, repair: Repair) -> Result<Event<'_>, Refusal> {
-    if !is_object {
+fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Refusal> {
+    let Nested::Object(raw) = raw else {
         return Err(Refusal::new(Code::InvalidEvent, "$", "the event must be a JSON object"));
-    }
+    };
     let id = |member, path| id(member, path, Code::InvalidId, repair);
     if raw.schema_version != Scalar::Number(1.0) {
         let message = "schemaVersion must be the number 1, the only version that exists";

@@ -4,7 +4,6 @@
 //! Invariant: the last duplicate of a member counts. Never: judges a value.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -40,20 +39,15 @@ pub(super) struct RawEvent<'a> {
     pub capabilities: Nested<RawCapabilities<'a>>,
 }
 
-impl<'a> RawEvent<'a> {
-    /// Reads the members of the object in `text` into this empty event, which is large and stays where it is; answers
-    /// whether it is an object.
-    pub(super) fn read(&mut self, text: &'a str) -> Result<bool, serde_json::Error> {
-        let nested = if let Some(nested) = json::quick::read(text, in_place(self)) {
-            nested
-        } else {
-            *self = Self::default();
-            let mut reader = serde_json::Deserializer::from_str(text);
-            let nested = in_place(self).deserialize(&mut reader)?;
-            reader.end()?;
-            nested
-        };
-        Ok(matches!(nested, Nested::Object(())))
+impl<'a> Nested<RawEvent<'a>> {
+    /// The event in `text`. It is large, so that everything is read into its place and nothing is moved.
+    pub(super) fn read(&mut self, text: &'a str) -> Result<(), serde_json::Error> {
+        if json::quick::read(text, &mut *self).is_some() {
+            return Ok(());
+        }
+        let mut reader = serde_json::Deserializer::from_str(text);
+        self.deserialize(&mut reader)?;
+        reader.end()
     }
 }
 
@@ -75,10 +69,10 @@ pub(super) struct RawCapabilities<'a> {
     pub terminal_cause: Scalar<'a>,
 }
 
-/// A shape that takes one member at a time.
-trait Members<'de>: Default {
-    type Field: Deserialize<'de>;
-    fn set<A: MapAccess<'de>>(&mut self, field: Self::Field, map: &mut A) -> Result<(), A::Error>;
+/// What is read from an object.
+trait Shape<'de>: Default {
+    /// Reads the object into the empty shape.
+    fn read<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
 }
 
 macro_rules! members {
@@ -91,12 +85,13 @@ macro_rules! members {
             Unknown,
         }
 
-        impl<'de> Members<'de> for $shape<'de> {
-            type Field = $field;
-            fn set<A: MapAccess<'de>>(&mut self, field: $field, map: &mut A) -> Result<(), A::Error> {
-                match field {
-                    $($field::$variant => self.$member = map.next_value()?,)*
-                    $field::Unknown => { map.next_value::<IgnoredAny>()?; }
+        impl<'de> Shape<'de> for $shape<'de> {
+            fn read<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                while let Some(field) = map.next_key()? {
+                    match field {
+                        $($field::$variant => map.next_value_seed(&mut self.$member)?,)*
+                        $field::Unknown => { map.next_value::<IgnoredAny>()?; }
+                    }
                 }
                 Ok(())
             }
@@ -135,121 +130,73 @@ members!(RawCapabilities, CapabilitiesField {
     TerminalCause = "terminalCause" => terminal_cause,
 });
 
-/// Accepts any JSON value; objects go to `object`, everything else is [`Nested::Other`].
-struct NestedVisitor<F, T> {
-    object: F,
-    shape: PhantomData<T>,
+impl<'de> Shape<'de> for Option<Json> {
+    fn read<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error> {
+        *self = Json::seed(DETAILS_DEPTH).visit_map(map)?;
+        Ok(())
+    }
 }
 
-impl<'de, F, T> Visitor<'de> for NestedVisitor<F, T>
-where
-    F: ObjectReader<'de, T>,
-{
-    type Value = Nested<T>;
+impl<'de, T: Shape<'de>> DeserializeSeed<'de> for &mut Nested<T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(NestedVisitor(self))
+    }
+}
+
+/// Accepts any JSON value: an object is read, everything else is [`Nested::Other`].
+struct NestedVisitor<'r, T>(&'r mut Nested<T>);
+
+impl<T> NestedVisitor<'_, T> {
+    #[expect(clippy::unnecessary_wraps, reason = "every visit answers so")]
+    fn other<E>(self) -> Result<(), E> {
+        *self.0 = Nested::Other;
+        Ok(())
+    }
+}
+
+impl<'de, T: Shape<'de>> Visitor<'de> for NestedVisitor<'_, T> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Nested::Other)
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        self.other()
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Nested::Other)
+        self.other()
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        self.object.read(map).map(Nested::Object)
-    }
-}
-
-trait ObjectReader<'de, T> {
-    fn read<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error>;
-}
-
-/// Reads the members of a shape into it.
-struct InPlace<'r, T>(&'r mut T);
-
-impl<'de, T: Members<'de>> ObjectReader<'de, ()> for InPlace<'_, T> {
-    fn read<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(field) = map.next_key()? {
-            self.0.set(field, &mut map)?;
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        *self.0 = Nested::Object(T::default());
+        match self.0 {
+            Nested::Object(shape) => shape.read(map),
+            Nested::Absent | Nested::Other => Ok(()),
         }
-        Ok(())
-    }
-}
-
-fn in_place<T>(shape: &mut T) -> NestedVisitor<InPlace<'_, T>, ()> {
-    NestedVisitor { object: InPlace(shape), shape: PhantomData }
-}
-
-/// Reads a shape member by member.
-struct ByMember;
-
-impl<'de, T: Members<'de>> ObjectReader<'de, T> for ByMember {
-    fn read<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        let mut shape = T::default();
-        InPlace(&mut shape).read(map)?;
-        Ok(shape)
-    }
-}
-
-/// Reads a whole JSON object of bounded depth.
-struct Whole;
-
-impl<'de> ObjectReader<'de, Option<Json>> for Whole {
-    fn read<A: MapAccess<'de>>(self, map: A) -> Result<Option<Json>, A::Error> {
-        Json::seed(DETAILS_DEPTH).visit_map(map)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested<RawLineage<'de>> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        NestedVisitor { object: ByMember, shape: PhantomData }.deserialize(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested<RawCapabilities<'de>> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        NestedVisitor { object: ByMember, shape: PhantomData }.deserialize(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Nested<Option<Json>> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        NestedVisitor { object: Whole, shape: PhantomData }.deserialize(deserializer)
-    }
-}
-
-impl<'de, F, T> DeserializeSeed<'de> for NestedVisitor<F, T>
-where
-    F: ObjectReader<'de, T>,
-{
-    type Value = Nested<T>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
     }
 }

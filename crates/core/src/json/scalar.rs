@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::contract::limits::SAFE_INTEGER;
 
@@ -75,58 +75,77 @@ pub fn safe_integer(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..=SAFE_INTEGER as f64).contains(&number)).then_some(number as u64)
 }
 
-struct ScalarVisitor;
+struct ScalarVisitor<'r, 'de>(&'r mut Scalar<'de>);
 
-impl<'de> Visitor<'de> for ScalarVisitor {
-    type Value = Scalar<'de>;
+impl<'de> ScalarVisitor<'_, 'de> {
+    #[expect(clippy::unnecessary_wraps, reason = "every visit answers so")]
+    fn set<E>(self, scalar: Scalar<'de>) -> Result<(), E> {
+        *self.0 = scalar;
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for ScalarVisitor<'_, 'de> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Scalar::Null)
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.set(Scalar::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Scalar::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.set(Scalar::Bool(value))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are doubles")]
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value as f64))
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.set(Scalar::Number(value))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are doubles")]
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value as f64))
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.set(Scalar::Number(value as f64))
     }
 
-    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Borrowed(value)))
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript numbers are doubles")]
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.set(Scalar::Number(value as f64))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Owned(value.to_owned())))
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<(), E> {
+        self.set(Scalar::Text(Cow::Borrowed(value)))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+    fn visit_str<E>(self, value: &str) -> Result<(), E> {
+        self.set(Scalar::Text(Cow::Owned(value.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Container)
+        self.set(Scalar::Container)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Container)
+        self.set(Scalar::Container)
+    }
+}
+
+/// Reads into this place: a scalar that is moved there after it is read costs more than reading it.
+impl<'de> DeserializeSeed<'de> for &mut Scalar<'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(ScalarVisitor(self))
     }
 }
 
 impl<'de> Deserialize<'de> for Scalar<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
+        let mut scalar = Self::default();
+        DeserializeSeed::deserialize(&mut scalar, deserializer)?;
+        Ok(scalar)
     }
 }
