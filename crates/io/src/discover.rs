@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
-use agent_lifecycle_core::providers::claude_code::{Recognized, recognize};
+use agent_lifecycle_core::providers::claude_code::{Recognized, native_id, recognize};
 
 /// Bytes of lines by which a file is recognised.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -159,10 +159,10 @@ pub fn format_of(head: &[u8]) -> Format {
 #[must_use]
 pub fn launch_beside(journal: &Path) -> Option<String> {
     let mut text = Vec::new();
-    File::open(journal.with_extension("meta.json")).ok()?.take(64 * 1024).read_to_end(&mut text).ok()?;
+    let meta = regular_file(&journal.with_extension("meta.json")).ok()?;
+    meta.take(64 * 1024).read_to_end(&mut text).ok()?;
     let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let id = meta.get("toolUseId")?.as_str()?;
-    (!id.is_empty() && id.len() <= 256).then(|| id.to_owned())
+    native_id(meta.get("toolUseId")?.as_str()?)
 }
 
 /// Opens a file that ends: a pipe or a device could keep a reader for ever.

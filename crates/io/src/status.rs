@@ -4,9 +4,10 @@
 //! its rows. Never: concludes that a child is lost.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_lifecycle_core::bridge::Content;
@@ -52,6 +53,8 @@ pub struct Scan {
     queue: Vec<Group>,
     total: usize,
     report: Report,
+    /// The sessions that have journals of their own.
+    sessions: Arc<HashSet<String>>,
     /// The newest evidence of each tree of rows in the report, and its length.
     trees: Vec<(Moment, usize)>,
 }
@@ -75,8 +78,15 @@ impl Scan {
             discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
-        let mut scan =
-            Self { options, now, queue: Vec::new(), total: 0, report: Report::default(), trees: Vec::new() };
+        let mut scan = Self {
+            options,
+            now,
+            queue: Vec::new(),
+            total: 0,
+            report: Report::default(),
+            sessions: Arc::default(),
+            trees: Vec::new(),
+        };
         scan.sort(found);
         scan
     }
@@ -156,6 +166,7 @@ impl Scan {
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
             }
         }
+        self.sessions = Arc::new(sessions.into_keys().collect());
         if let Some(oldest) = self.oldest() {
             let before = self.queue.len();
             self.queue.retain(|group| moment(group.modified()) >= oldest);
@@ -180,17 +191,25 @@ impl Scan {
         // sub-agents' journals are.
         let (own, below): (Vec<_>, Vec<_>) =
             journals.iter().partition(|(_, recognized)| recognized.role == Role::Root);
-        for (file, recognized) in own.into_iter().chain(below) {
-            let launch = discover::launch_beside(&file.path);
-            let id = pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch);
-            if let Err(error) = read_chunks(&file.path, |chunk| {
+        pipeline.leave_to_others(Arc::clone(&self.sessions));
+        let journals: Vec<_> = own
+            .into_iter()
+            .chain(below)
+            .map(|(file, recognized)| {
+                let launch = discover::launch_beside(&file.path);
+                (file, pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch))
+            })
+            .collect();
+        for (file, id) in journals {
+            let read = read_chunks(&file.path, |chunk| {
                 pipeline.push(id, chunk);
                 if pipeline.waiting() > WAITING_ITEMS {
                     pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
                         count_fault(outcome, &mut faults);
                     });
                 }
-            }) {
+            });
+            if let Err(error) = read {
                 self.unreadable(&file.path, &error.to_string());
             }
             pipeline.end(id);
@@ -297,7 +316,11 @@ fn keep_active(tree: &mut Vec<Row>) {
 pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut file = discover::regular_file(path)?;
     // A file that grows while it is read is read to the end that it had.
-    let mut left = file.metadata()?.len();
+    let mut left = match file.metadata()?.len() {
+        // What the system makes up on reading has no length.
+        0 => u64::MAX,
+        length => length,
+    };
     let mut buffer = vec![0; CHUNK_BYTES];
     while left > 0 {
         let room = usize::try_from(left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);

@@ -10,6 +10,7 @@ mod steps;
 use std::collections::HashMap;
 
 use crate::agent::AgentEvent;
+use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Event, Kind, Timestamp};
 use crate::providers::Said;
 
@@ -83,8 +84,11 @@ pub struct Bridge {
 impl Bridge {
     /// A bridge for one session.
     #[must_use]
-    pub fn new(session: Session) -> Self {
+    pub fn new(mut session: Session) -> Self {
         let source = format!("{}/{}", session.provider, session.session_id);
+        if session.session_id == SOURCE_NOTE {
+            session.session_id = format!("session:{SOURCE_NOTE}");
+        }
         Self { session, source, lives: HashMap::new(), beyond: 0 }
     }
 
@@ -100,41 +104,48 @@ impl Bridge {
         self.beyond
     }
 
+    /// The id of a sub-agent in the projection: its own, but where that would be taken for the session's or for a note.
+    #[must_use]
+    pub fn child_name(&self, id: &str) -> String {
+        let is_taken = id == self.session.session_id || id == SOURCE_NOTE;
+        if is_taken { format!("sub-agent:{id}") } else { id.to_owned() }
+    }
+
     /// Takes one item and hands the events it makes to `emit`, in order.
     pub fn take(&mut self, item: &Item<'_>, emit: &mut impl FnMut(Event<'static>)) {
         let own = match item.scope {
             Scope::Root => self.session.session_id.clone(),
-            Scope::Child(id) => id.to_owned(),
+            Scope::Child(id) => self.child_name(id),
         };
         let about = match item.said {
             Said::Event(
                 AgentEvent::SubagentStarted { subagent_id: id, .. }
                 | AgentEvent::SubagentDone { subagent_id: id, .. },
             )
-            | Said::Confirmed { launch: id } => id,
-            _ => &own,
+            | Said::Confirmed { launch: id } => self.child_name(id),
+            _ => own.clone(),
         };
-        if self.lives.len() >= CHILDREN && !self.lives.contains_key(about) {
+        if self.lives.len() >= CHILDREN && !self.lives.contains_key(&about) {
             self.beyond += 1;
             return;
         }
         let mut step = Step { bridge: self, item, emit, count: 0 };
         match item.said {
-            Said::Event(AgentEvent::SubagentStarted { subagent_id, parent_agent_id, .. }) => {
+            Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
                 step.confirm_own(&own);
-                step.launch(subagent_id, parent_agent_id.as_deref().unwrap_or(&own));
+                step.launch(&about, parent_agent_id.as_deref().unwrap_or(&own));
                 step.emit_evidence(&own);
             }
-            Said::Event(AgentEvent::SubagentDone { subagent_id, outcome, .. }) => {
+            Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
                 step.confirm_own(&own);
-                step.require(subagent_id, &own);
-                step.end(subagent_id, terminal(*outcome));
+                step.require(&about, &own);
+                step.end(&about, terminal(*outcome));
                 step.emit_evidence(&own);
             }
-            Said::Confirmed { launch } => {
+            Said::Confirmed { .. } => {
                 step.confirm_own(&own);
-                step.require(launch, &own);
-                step.confirm(launch);
+                step.require(&about, &own);
+                step.confirm(&about);
                 step.emit_evidence(&own);
             }
             Said::Event(event) => {

@@ -95,12 +95,28 @@ impl Projector {
 
     /// Applies one event. `received_at` is when it reached this program; a future `observedAt` does not count beyond it.
     pub fn apply(&mut self, event: &Event<'_>, received_at: Option<Moment>) -> Result<Applied, Refusal> {
+        self.judge(event, received_at, false)
+    }
+
+    /// As [`apply`](Self::apply), for a caller who knows that this projection is told the event for the first time: one that is older
+    /// than the memory of ids, as a clock that was set back makes them, is then no repeat.
+    pub fn apply_once(&mut self, event: &Event<'_>, received_at: Option<Moment>) -> Result<Applied, Refusal> {
+        self.judge(event, received_at, true)
+    }
+
+    fn judge(
+        &mut self,
+        event: &Event<'_>,
+        received_at: Option<Moment>,
+        is_first: bool,
+    ) -> Result<Applied, Refusal> {
         let content = self.hasher.event(event);
         let name = match event.sequence {
             Some(sequence) => Name::Sequence(sequence),
             None => Name::Id(self.hasher.id(&event.event_id), event.observed_at.moment()),
         };
-        let arrival = Arrival { event, name, content, at: earlier(event.observed_at.moment(), received_at) };
+        let arrival =
+            Arrival { event, name, content, at: earlier(event.observed_at.moment(), received_at), is_first };
         let (is_present_epoch, key) = if let Some(source) = self.sources.get(event.source.as_ref()) {
             (*source.epoch == *event.source_epoch, source.children.get(event.child_id.as_ref()).copied())
         } else {
@@ -409,7 +425,11 @@ impl Projector {
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
-        if let Some(applied) = judge_identity(self.identify(key, arrival), Some(key)) {
+        let identity = match self.identify(key, arrival) {
+            Identity::Evicted if arrival.is_first => Identity::New,
+            identity => identity,
+        };
+        if let Some(applied) = judge_identity(identity, Some(key)) {
             return Ok(applied);
         }
         let Some(record) = self.get_mut(key) else {

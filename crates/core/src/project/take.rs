@@ -20,6 +20,8 @@ pub(super) struct Arrival<'a> {
     pub(super) content: u128,
     /// When it counts as evidence: the earlier of observed and received.
     pub(super) at: Moment,
+    /// Whether the caller knows that it was never told before.
+    pub(super) is_first: bool,
 }
 
 pub(super) fn earlier(observed: Moment, received: Option<Moment>) -> Moment {

@@ -13,7 +13,8 @@ use crate::contract::identity::identity;
 use crate::text::units;
 
 /// The id that stands for `native`; `None` for a blank one.
-pub(super) fn id(native: &str) -> Option<String> {
+#[must_use]
+pub fn id(native: &str) -> Option<String> {
     if native.trim().is_empty() {
         return None;
     }

@@ -52,6 +52,10 @@ impl Launches {
         Self(Bounded::new(LAUNCHES))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.values().next().is_none()
+    }
+
     pub(super) fn start(&mut self, launch: &str, prompt: Option<PromptKey>) {
         let entry = Launch { id: launch.to_owned(), prompt, agent_id: None, is_done: false };
         self.0.insert(fingerprint(launch), entry);

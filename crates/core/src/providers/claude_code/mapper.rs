@@ -105,6 +105,12 @@ impl Mapper {
         self.unknown_records
     }
 
+    /// Whether it launched a sub-agent that is remembered.
+    #[must_use]
+    pub fn has_launches(&self) -> bool {
+        !self.launches.is_empty()
+    }
+
     /// Binds the journal of `agent_id` to `launch` on outside evidence (its `meta.json`). `false` where the launch is not known
     /// (yet) or the binding is no news.
     pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {

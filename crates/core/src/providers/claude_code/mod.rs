@@ -18,6 +18,7 @@ mod tools;
 mod turns;
 mod user_text;
 
+pub use ids::id as native_id;
 pub use launches::{Orphan, PromptKey};
 pub use mapper::{Mapper, Role};
 pub use recognize::{Recognized, recognize};

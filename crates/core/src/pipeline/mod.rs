@@ -3,21 +3,22 @@
 //! Input: journals, and their bytes in batches. Output: the projection, and what became of every event.
 //! Invariant: one batch or many, the same journals give the same records. Never: reads a file or a clock.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::hash::Hasher as _;
+mod bind;
+mod journal;
 
-use siphasher::sip128::{Hasher128, SipHasher13};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Event, Moment, Refusal, Timestamp};
+use crate::contract::{Event, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
-use crate::providers::Mapped;
-use crate::providers::claude_code::{Mapper, Recognized, RecordFault, Role, read};
+use crate::providers::claude_code::{Recognized, RecordFault, Role, read};
+
+use journal::{Dated, Journal, Pending, Track, name};
 
 /// The constant epoch of sessions on disk: their journals have no sequences that could start anew.
 pub const FILE_EPOCH: &str = "file";
@@ -25,6 +26,8 @@ pub const FILE_EPOCH: &str = "file";
 pub const PROVIDER: &str = "claude-code";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
+/// Items remembered of a session with several journals of its own.
+const REPEATS: usize = 4 * 1024 * 1024;
 /// Sessions that one journal may name; records of further ones are counted, not read.
 const SESSIONS_PER_JOURNAL: usize = 64;
 
@@ -39,51 +42,17 @@ pub struct Pipeline {
     content: Content,
     journals: Vec<Journal>,
     sessions: Vec<SessionState>,
+    /// Sessions that are read elsewhere.
+    elsewhere: Arc<HashSet<String>>,
+    waiting: usize,
 }
 
 #[derive(Debug)]
 struct SessionState {
     id: String,
     bridge: Bridge,
-}
-
-#[derive(Debug)]
-struct Journal {
-    path: String,
-    recognized: Recognized,
-    /// The launch that a file beside the journal names.
-    launch: Option<String>,
-    framer: Framer,
-    log: DiagnosticLog,
-    tracks: Vec<Track>,
-    /// The track of the last record that named a session.
-    current: usize,
-    skipped: u64,
-}
-
-/// The records of one session in one journal.
-#[derive(Debug)]
-struct Track {
-    session: usize,
-    mapper: Mapper,
-    /// The sub-agent's id in the projection, for a sub-agent's journal that is placed.
-    child: Option<String>,
-    pending: Vec<Pending>,
-    /// The first and the last time that a record of it had, whether or not it said anything.
-    first_time: Option<Timestamp<'static>>,
-    last_time: Option<Timestamp<'static>>,
-    /// The highest time so far.
-    highest: Option<Moment>,
-}
-
-#[derive(Debug)]
-struct Pending {
-    mapped: Mapped,
-    name: u128,
-    /// Its own time, else the last one before it.
-    at: Option<Timestamp<'static>>,
-    /// The highest time so far.
-    place: Option<Moment>,
+    /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
+    taken: HashSet<u128>,
 }
 
 /// What became of an event.
@@ -108,7 +77,19 @@ impl Pipeline {
     /// An empty pipeline.
     #[must_use]
     pub fn new(config: Config, content: Content) -> Self {
-        Self { projector: Projector::new(config), content, journals: Vec::new(), sessions: Vec::new() }
+        Self {
+            projector: Projector::new(config),
+            content,
+            journals: Vec::new(),
+            sessions: Vec::new(),
+            elsewhere: Arc::default(),
+            waiting: 0,
+        }
+    }
+
+    /// Names sessions that are read elsewhere, from journals of their own: their records in other journals are passed over.
+    pub fn leave_to_others(&mut self, sessions: Arc<HashSet<String>>) {
+        self.elsewhere = sessions;
     }
 
     /// Adds a journal. `launch` is the launch that a file beside it names (`toolUseId` of `agent-<id>.meta.json`).
@@ -135,7 +116,7 @@ impl Pipeline {
 
     /// Takes the next bytes of a journal. Their events are made by the next [`settle`](Self::settle).
     pub fn push(&mut self, journal: JournalId, chunk: &[u8]) {
-        let Self { journals, sessions, content, .. } = self;
+        let Self { journals, sessions, content, elsewhere, waiting, .. } = self;
         let Some(Journal { recognized, framer, log, tracks, current, skipped, .. }) =
             journals.get_mut(journal.0)
         else {
@@ -146,6 +127,9 @@ impl Pipeline {
             let Some((bytes, place)) = line(&frame, log) else { return };
             let read = read(bytes, |record| {
                 if let Some(session_id) = record.session_id() {
+                    if *recognized.session_id != *session_id && elsewhere.contains(session_id) {
+                        return;
+                    }
                     let Some(track) = track_of(session_id, &recognized.role, tracks, sessions, *content)
                     else {
                         *skipped += 1;
@@ -170,6 +154,7 @@ impl Pipeline {
                     );
                 }
             }
+            *waiting += mapped.len();
             let track = &mut tracks[*current];
             let named = mapped.drain(..).map(|mapped| {
                 let name = name(&sessions[track.session].id, track.mapper.role(), &mapped, bytes);
@@ -192,12 +177,12 @@ impl Pipeline {
     /// Items that wait for [`settle`](Self::settle).
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.journals.iter().flat_map(|journal| &journal.tracks).map(|track| track.pending.len()).sum()
+        self.waiting
     }
 
     /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
-    /// `fallback` is the time of records for which their journals give none. With `now`, a record from the future is evidence no later
-    /// than that, nor than `fallback`.
+    /// `fallback` is the time of records for which their journals give none. With `now`, a time beyond it is not
+    /// believed: the record takes the last one that is.
     pub fn settle(
         &mut self,
         fallback: Moment,
@@ -205,20 +190,26 @@ impl Pipeline {
         on_event: &mut impl FnMut(&Event<'_>, &Outcome),
     ) {
         self.bind_journals();
+        self.waiting = 0;
         let mut order: Vec<usize> = (0..self.journals.len()).collect();
         order.sort_by(|&left, &right| self.journals[left].path.cmp(&self.journals[right].path));
         for session in 0..self.sessions.len() {
             let mut merged = Vec::new();
+            let mut own_journals = 0;
             for &journal in &order {
                 for track in self.journals[journal].tracks.iter_mut().filter(|track| track.session == session)
                 {
-                    track.date(fallback, &mut merged);
+                    own_journals += usize::from(*track.mapper.role() == Role::Root);
+                    track.date(fallback, now, &mut merged);
                 }
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
-            let bridge = &mut self.sessions[session].bridge;
+            let SessionState { bridge, taken, .. } = &mut self.sessions[session];
             for dated in &merged {
+                if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
+                    continue;
+                }
                 let Dated { mapped, name, child, at, estimated, .. } = dated;
                 let item = Item {
                     scope: child.as_deref().map_or(Scope::Root, Scope::Child),
@@ -231,7 +222,7 @@ impl Pipeline {
                 let projector = &mut self.projector;
                 bridge.take(&item, &mut |event| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = projector.apply(&event, ahead.map(|now| now.min(fallback)));
+                    let outcome = projector.apply_once(&event, ahead.map(|now| now.min(fallback)));
                     on_event(&event, &outcome);
                 });
             }
@@ -277,51 +268,6 @@ impl Pipeline {
     fn session(&mut self, id: &str) -> usize {
         session_index(id, &mut self.sessions, self.content)
     }
-
-    /// Finds the launch of each sub-agent's journal: what a file beside it names, else what a result names, else an equal prompt.
-    fn bind_journals(&mut self) {
-        for session in 0..self.sessions.len() {
-            let mut orphans = Vec::new();
-            for journal in 0..self.journals.len() {
-                for at in 0..self.journals[journal].tracks.len() {
-                    let track = &self.journals[journal].tracks[at];
-                    if track.session != session || track.child.is_some() {
-                        continue;
-                    }
-                    let Role::Child { agent_id } = track.mapper.role().clone() else { continue };
-                    let launch = self.journals[journal].launch.clone();
-                    if let Some(launch) = &launch {
-                        for mapper in self.mappers(session) {
-                            mapper.bind(launch, &agent_id);
-                        }
-                    }
-                    let bound = launch.or_else(|| {
-                        self.mappers(session)
-                            .find_map(|mapper| mapper.launch_of(&agent_id).map(str::to_owned))
-                    });
-                    let track = &mut self.journals[journal].tracks[at];
-                    match bound {
-                        Some(launch) => track.child = Some(launch),
-                        None => orphans.extend(track.mapper.orphan()),
-                    }
-                }
-            }
-            let claimed: Vec<_> = self.mappers(session).flat_map(|mapper| mapper.claim(&orphans)).collect();
-            for track in self.journals.iter_mut().flat_map(|journal| &mut journal.tracks) {
-                let Role::Child { agent_id } = track.mapper.role() else { continue };
-                if track.session == session && track.child.is_none() && !track.pending.is_empty() {
-                    let launch = claimed.iter().find(|(claimant, _)| claimant == agent_id);
-                    // Without a launch it is shown all the same, as itself.
-                    track.child = Some(launch.map_or_else(|| agent_id.clone(), |(_, launch)| launch.clone()));
-                }
-            }
-        }
-    }
-
-    fn mappers(&mut self, session: usize) -> impl Iterator<Item = &mut Mapper> {
-        let tracks = self.journals.iter_mut().flat_map(|journal| &mut journal.tracks);
-        tracks.filter(move |track| track.session == session).map(|track| &mut track.mapper)
-    }
 }
 
 fn session_index(id: &str, sessions: &mut Vec<SessionState>, content: Content) -> usize {
@@ -332,7 +278,11 @@ fn session_index(id: &str, sessions: &mut Vec<SessionState>, content: Content) -
             epoch: FILE_EPOCH.to_owned(),
             content,
         };
-        sessions.push(SessionState { id: id.to_owned(), bridge: Bridge::new(session) });
+        sessions.push(SessionState {
+            id: id.to_owned(),
+            bridge: Bridge::new(session),
+            taken: HashSet::new(),
+        });
         sessions.len() - 1
     })
 }
@@ -352,98 +302,4 @@ fn track_of(
         return Some(tracks.len() - 1);
     }
     known
-}
-
-/// Names an item among all of its session: by the record's uuid, else by its place and line.
-fn name(session_id: &str, role: &Role, mapped: &Mapped, line: &[u8]) -> u128 {
-    let mut hasher = SipHasher13::new();
-    let mut part = |bytes: &[u8]| {
-        hasher.write_usize(bytes.len());
-        hasher.write(bytes);
-    };
-    part(session_id.as_bytes());
-    if let Some(uuid) = &mapped.context.uuid {
-        part(uuid.as_bytes());
-    } else {
-        match role {
-            Role::Root => part(b""),
-            Role::Child { agent_id } => part(agent_id.as_bytes()),
-        }
-        part(&mapped.context.offset.to_le_bytes());
-        part(line);
-    }
-    part(&mapped.context.index.to_le_bytes());
-    hasher.finish128().as_u128()
-}
-
-/// A pending item with its time.
-struct Dated {
-    mapped: Mapped,
-    name: u128,
-    child: Option<String>,
-    at: Timestamp<'static>,
-    estimated: bool,
-    place: Moment,
-}
-
-impl Track {
-    fn new(session: usize, role: Role) -> Self {
-        Self {
-            session,
-            mapper: Mapper::new(role),
-            child: None,
-            pending: Vec::new(),
-            first_time: None,
-            last_time: None,
-            highest: None,
-        }
-    }
-
-    fn note_time(&mut self, time: Option<&str>) {
-        let Some(time) = time.and_then(|text| Timestamp::parse(Cow::Borrowed(text))) else { return };
-        self.highest = self.highest.max(Some(time.moment()));
-        self.last_time = Some(time.to_static());
-        self.first_time.get_or_insert_with(|| time.to_static());
-    }
-
-    /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the first that follows.
-    fn date(&mut self, fallback: Moment, out: &mut Vec<Dated>) {
-        for Pending { mapped, name, at, place } in self.pending.drain(..) {
-            let known = at.or_else(|| self.first_time.clone());
-            let estimated = known.is_none();
-            let at = known.unwrap_or_else(|| fallback.into());
-            let place = place.unwrap_or_else(|| at.moment());
-            out.push(Dated { mapped, name, child: self.child.clone(), at, estimated, place });
-        }
-    }
-}
-
-impl Journal {
-    fn report(&self, sessions: &[SessionState]) -> JournalReport {
-        let mut diagnostics = self.log.counts().clone();
-        if self.skipped > 0 {
-            diagnostics.insert("too_many_sessions", self.skipped);
-        }
-        // Told once for a session, by the journal that is the session's own.
-        let own = self.tracks.iter().filter(|track| *track.mapper.role() == Role::Root);
-        let beyond: u64 = own.map(|track| sessions[track.session].bridge.beyond()).sum();
-        if beyond > 0 {
-            diagnostics.insert("too_many_children", beyond);
-        }
-        let children = self.tracks.iter().filter(|track| track.mapper.records() > 0).map(|track| {
-            let session = &sessions[track.session];
-            (session.bridge.source().to_owned(), track.child.clone().unwrap_or_else(|| session.id.clone()))
-        });
-        let unknown_records = self.tracks.iter().map(|track| track.mapper.unknown_records()).sum();
-        if unknown_records > 0 {
-            diagnostics.insert("unknown_record", unknown_records);
-        }
-        JournalReport {
-            path: self.path.clone(),
-            children: children.collect(),
-            diagnostics,
-            records: self.tracks.iter().map(|track| track.mapper.records()).sum(),
-            unknown_records,
-        }
-    }
 }
