@@ -248,6 +248,15 @@ test("D4: a line of 16 MiB before everything else hides nothing", (t) => {
   assert.deepEqual(diagnostics.counts, { oversize: 1 });
 });
 
+test("escape codes in names and arguments do not reach the terminal", () => {
+  const hostile = "no\u001b[31mX\r\u202e";
+  for (const args of [["status", hostile], ["validate", hostile], [hostile], ["status", `--${hostile}`]]) {
+    const { status, stderr } = run(args);
+    assert.equal(status, 2);
+    assert.deepEqual(stderr.replaceAll("\n", "").match(/[\p{Cc}\p{Cf}]/gu), null, JSON.stringify(stderr));
+  }
+});
+
 test("a reader that stops early is no fault", () => {
   const main = path.join(root, "dist", "cli", "main.js");
   const { stderr, stdout } = spawnSync(

@@ -2,6 +2,7 @@
 // The command `agent-lifecycle`: finds the subcommand, and turns faults into one line and an exit code.
 import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
+import { inert } from "./inert.js";
 import { status } from "./status.js";
 import { validate } from "./validate.js";
 
@@ -47,7 +48,8 @@ main(process.argv.slice(2)).then(
   (exit) => (process.exitCode = exit),
   (error: unknown) => {
     const isOurs = error instanceof LifecycleError || error instanceof UsageError;
-    console.error(`agent-lifecycle: ${isOurs ? error.message : String((error as Error)?.stack ?? error)}`);
+    const text = isOurs ? error.message : String((error as Error)?.stack ?? error);
+    console.error(`agent-lifecycle: ${inert(text)}`);
     if (error instanceof UsageError) console.error("Run `agent-lifecycle --help` for the commands.");
     process.exitCode = Exit.Unusable;
   },

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { LifecycleError } from "../error.js";
 import { type Native, callNative } from "../native.js";
 import { Exit, UsageError } from "./exit.js";
+import { inert } from "./inert.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
@@ -21,7 +22,7 @@ export async function status(args: string[]): Promise<Exit> {
   const reading = start(options);
   await readAll(reading);
   const missing = callNative(() => reading.missing());
-  for (const path of missing) console.error(`agent-lifecycle: ${path}`);
+  for (const path of missing) console.error(`agent-lifecycle: ${inert(path)}`);
   if (missing.length > 0 && missing.length === positionals.length) return Exit.Unusable;
   const { stdout } = process;
   const color = stdout.isTTY === true && !process.env["NO_COLOR"];
@@ -87,5 +88,5 @@ function duration(text: string): number {
   if (factor === undefined) {
     throw new UsageError(`--since ${JSON.stringify(text)} is no time span; write 30s, 90m, 24h or 7d`);
   }
-  return Number(amount) * factor;
+  return Math.min(Number(amount) * factor, Number.MAX_SAFE_INTEGER);
 }

@@ -4,6 +4,7 @@ import type { Diagnostic } from "../parser.js";
 import { LifecycleError } from "../error.js";
 import { callNative } from "../native.js";
 import { Exit, UsageError } from "./exit.js";
+import { inert } from "./inert.js";
 
 interface Report {
   path: string;
@@ -34,7 +35,7 @@ export async function validate(args: string[]): Promise<Exit> {
   } else {
     for (const report of reports) console.log(describe(report));
   }
-  for (const message of unreadable) console.error(`agent-lifecycle: ${message}`);
+  for (const message of unreadable) console.error(`agent-lifecycle: ${inert(message)}`);
   if (unreadable.length > 0) return Exit.Unusable;
   const isFaulty = reports.some((report) => Object.keys(report.faults).length > 0);
   return isFaulty ? Exit.FaultsFound : Exit.Fine;
@@ -51,7 +52,7 @@ function parse(args: string[]) {
 function describe({ path, format, events, results, faults, diagnostics, rejected }: Report): string {
   const total = Object.values(faults).reduce((sum, times) => sum + times, 0);
   const found = [...diagnostics, ...rejected].toSorted((a, b) => a.offset - b.offset);
-  const lines = found.map(({ code, message, offset }) => `  offset ${offset}: ${code}: ${message}`);
+  const lines = found.map(({ code, message, offset }) => `  offset ${offset}: ${code}: ${inert(message)}`);
   if (total > found.length) lines.push(`  and ${total - found.length} more`);
   if (events === 0 && total > 0) lines.push("  no line of it is an event");
   const unknown = results["unknown_record"] ?? 0;
@@ -61,6 +62,3 @@ function describe({ path, format, events, results, faults, diagnostics, rejected
 }
 
 const count = (number: number, word: string) => `${number} ${word}${number === 1 ? "" : "s"}`;
-
-/** Without what would move a terminal's cursor. */
-const inert = (text: string) => text.replaceAll(/\p{Cc}|\p{Cf}/gu, "");

@@ -305,3 +305,27 @@ fn active_keeps_what_works_or_waits_for_somebody_and_what_stands_above_it() {
     assert_eq!(report.rows[0].waiting_reason, Some(WaitingReason::Child));
     assert_eq!(report.hidden, 1);
 }
+
+#[test]
+fn a_session_in_another_journal_is_left_to_its_own() {
+    let (_place, path) = place();
+    write(path.join("a.jsonl"), idle("a", 0) + &user("b", 5), 9);
+    write(path.join("b.jsonl"), idle("b", 5), 9);
+    let report = status(options(&[&path]));
+    let mut shown = sessions(&report.rows);
+    shown.sort_unstable();
+    assert_eq!(shown, ["a", "b"]);
+    assert!(report.rows.iter().all(|row| row.waiting_reason == Some(WaitingReason::Prompt)));
+    // Alone, the journal tells of both.
+    assert_eq!(status(options(&[&path.join("a.jsonl")])).rows.len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_beside_a_journal_holds_nothing_up() {
+    let (_place, path) = place();
+    write(path.join("agent-x.jsonl"), working("a", 0), 1);
+    let made = std::process::Command::new("mkfifo").arg(path.join("agent-x.meta.json")).status();
+    assert!(made.is_ok_and(|made| made.success()), "mkfifo");
+    assert_eq!(status(options(&[&path])).rows.len(), 1);
+}
