@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 
 use super::audit::{Audit, Ring};
 use super::content::{ContentHasher, HashKeys, is_estimated};
-use super::dedupe::{Identity, Name, Seen};
+use super::dedupe::{Name, Seen};
 use super::record::{Estimate, Freshness, NOTES, NoteEvent, Reconciliation, Record, Stale};
 use super::report::{Applied, Note, Status};
 use super::take::{Arrival, advanced_from, earlier, judge_identity};
@@ -388,33 +388,16 @@ impl Projector {
         key
     }
 
-    /// What the event is to its child. Of two readings of one record one may have had to estimate its time, and times are not
-    /// compared then.
-    fn identify(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Identity {
-        let judge = |projector: &Self, content: u128| {
-            projector.get(key).map_or(Identity::New, |record| record.seen.identify(arrival.name, content))
-        };
-        match judge(self, arrival.content) {
-            Identity::Different if arrival.event.details.as_ref().is_some_and(is_estimated) => {
-                Identity::Unchecked
-            }
-            Identity::Different => {
-                let timeless = self.hasher.timeless(arrival.event);
-                judge(self, timeless)
-            }
-            judged => judged,
-        }
-    }
-
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
-        if let Some(applied) = judge_identity(self.identify(key, arrival), Some(key)) {
-            return Ok(applied);
-        }
         let Some(record) = self.get_mut(key) else {
             return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
         };
+        let identity = record.seen.identify(arrival.name, arrival.content);
+        if let Some(applied) = judge_identity(identity, Some(key)) {
+            return Ok(applied);
+        }
         let event = arrival.event;
         if let Some(ended_at) = record.ended_at() {
             return Ok(record.take_late(arrival, ended_at, key));
