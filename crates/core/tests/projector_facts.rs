@@ -2,6 +2,7 @@
 
 mod common;
 
+use agent_lifecycle_core::agent::Outcome;
 use agent_lifecycle_core::project::facts::Facts;
 use common::projection::{Story, event};
 
@@ -50,7 +51,7 @@ fn a_turn_that_goes_on_is_one_turn() {
     ] {
         let facts = facts(events);
         let recent: Vec<Option<&str>> =
-            facts.turns.recent.iter().map(|turn| turn.outcome.map(|outcome| outcome.as_str())).collect();
+            facts.turns.recent.iter().map(|turn| turn.outcome.map(Outcome::as_str)).collect();
         assert_eq!((facts.turns.count, recent.as_slice()), (count, outcomes), "{events:?}");
         assert_eq!(facts.turn.unwrap().open, is_open, "{events:?}");
     }
