@@ -17,6 +17,10 @@ pub const NO_SESSION: &str = "No agent session found.";
 
 const TITLE_COLUMNS: usize = 48;
 const STATE_COLUMNS: usize = 18;
+/// Levels that are drawn as branches; what lies deeper is drawn at the last of them, with a mark.
+const LEVELS: usize = 9;
+/// Before a row that lies deeper than it is drawn.
+const DEEPER: &str = "⋯ ";
 /// Blanks between columns.
 const GAP: usize = 2;
 const COLUMNS: usize = 5;
@@ -239,19 +243,20 @@ fn prefixes(rows: &[Row]) -> Vec<String> {
     for (at, row) in rows.iter().enumerate() {
         last_below.insert(row.parent_key.as_deref(), at);
     }
-    // For each row: the branch it is drawn with, and the trunk that its children continue.
-    let mut trunks: HashMap<&str, String> = HashMap::new();
+    // For each row: its level, and the trunk that its children continue.
+    let mut trunks: HashMap<&str, (usize, String)> = HashMap::new();
     let mut prefixes = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let above = row.parent_key.as_deref().and_then(|parent| trunks.get(parent));
-        let (prefix, trunk) = match above {
-            None => (String::new(), String::new()),
-            Some(above) if last_below.get(&row.parent_key.as_deref()) == Some(&at) => {
-                (format!("{above}└─ "), format!("{above}   "))
+        let (prefix, level, trunk) = match above {
+            None => (String::new(), 0, String::new()),
+            Some((LEVELS, above)) => (format!("{above}{DEEPER}"), LEVELS, above.clone()),
+            Some((level, above)) if last_below.get(&row.parent_key.as_deref()) == Some(&at) => {
+                (format!("{above}└─ "), level + 1, format!("{above}   "))
             }
-            Some(above) => (format!("{above}├─ "), format!("{above}│  ")),
+            Some((level, above)) => (format!("{above}├─ "), level + 1, format!("{above}│  ")),
         };
-        trunks.insert(&row.key, trunk);
+        trunks.insert(&row.key, (level, trunk));
         prefixes.push(prefix);
     }
     prefixes

@@ -2,7 +2,7 @@
 
 mod common;
 
-use agent_lifecycle_core::contract::{Code, State};
+use agent_lifecycle_core::contract::{Capability, Code, State};
 use common::projection::{Story, event, tell};
 
 #[test]
@@ -436,4 +436,34 @@ fn s11_a_late_completion_does_not_revive_the_lost() {
     ]);
     let late = &story.projector.record("s", "c").unwrap().late_evidence.as_ref().unwrap().recent[0];
     assert_eq!((late.event_id.as_ref(), late.state), ("completed n=4", Some(State::Completed)));
+}
+
+#[test]
+fn a_life_passes_the_fewest_states() {
+    use State::{Completed, Created, Failed, Running, Starting, Waiting};
+    for (from, to, steps) in [
+        (Created, Starting, Some(&[][..])),
+        (Created, Running, Some(&[Starting])),
+        (Created, Waiting, Some(&[Starting])),
+        // Over `running`, as a life without a wait goes; never over a wait that nobody named.
+        (Created, Completed, Some(&[Starting, Running])),
+        (Starting, Completed, Some(&[Running])),
+        (Waiting, Completed, Some(&[])),
+        (Running, Starting, None),
+        (Failed, Running, None),
+    ] {
+        assert_eq!(from.steps_to(to), steps, "{from:?} -> {to:?}");
+    }
+}
+
+#[test]
+fn what_a_source_can_tell_is_not_taken_back() {
+    let mut story = tell(&[("created known=history", "applied", "created")]);
+    let look = |story: &Story| {
+        let known = story.projector.record("s", "c").unwrap().capabilities;
+        [known.history, known.cancel].map(|capability| capability == Capability::Known)
+    };
+    assert_eq!(look(&story), [true, false]);
+    story.tell(&[("heartbeat", "applied", "created"), ("activity known=cancel", "applied", "created")]);
+    assert_eq!(look(&story), [true, true]);
 }

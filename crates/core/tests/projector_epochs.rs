@@ -213,3 +213,14 @@ fn the_last_sixteen_retired_epochs_are_remembered() {
     assert_eq!(result("p0"), Some("epoch_conflict"));
     assert_eq!(result("p17"), None);
 }
+
+#[test]
+fn a_missing_edge_is_looked_for_in_the_present_epoch() {
+    // The last state of the old epoch had a higher sequence than anything in the new one.
+    tell(&[
+        ("created n=8", "applied", "created n=8"),
+        ("starting n=9", "applied", "starting n=9"),
+        ("e=p2 reconciliation n=0 from=p1", "applied epoch_advanced", "starting n=0 notes=1"),
+        ("e=p2 completed n=3", "provisional missing_edge", "completed n=3 gap notes=1"),
+    ]);
+}

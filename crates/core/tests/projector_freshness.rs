@@ -167,6 +167,39 @@ fn an_estimated_time_is_no_content() {
 }
 
 #[test]
+fn an_estimated_time_hides_no_contradiction() {
+    for number in ["", " n=4"] {
+        for (first, second, expected) in [
+            // A second reading knows the time that the first had to guess, or the other way round.
+            ("heartbeat t=1000 estimated", "heartbeat t=2000", "deduplicated"),
+            ("heartbeat t=1000", "heartbeat t=2000 estimated", "deduplicated"),
+            ("activity text=x extra=1 t=1", "activity text=x extra=1 t=2 estimated", "deduplicated"),
+            ("activity text=x extra=1 t=1 estimated", "activity text=x extra=1 t=2", "deduplicated"),
+            // Whatever else differs is a contradiction.
+            ("activity text=x t=1", "activity text=y t=1 estimated", "conflict identity_conflict"),
+            ("activity text=x t=1 estimated", "activity text=y t=1", "conflict identity_conflict"),
+            ("activity text=x estimated", "activity text=y estimated", "conflict identity_conflict"),
+            ("heartbeat t=1 extra=1", "heartbeat t=1 extra=2 estimated", "conflict identity_conflict"),
+            // The mark is that member with that value, at that place.
+            (
+                r#"heartbeat extra={"timeEstimated":true}"#,
+                r#"heartbeat extra={"timeEstimated":1}"#,
+                "conflict identity_conflict",
+            ),
+            ("heartbeat t=1", r#"heartbeat t=2 extra={"timeEstimated":true}"#, "conflict identity_conflict"),
+        ] {
+            let mut story = tell(&[("created", "applied", "created")]);
+            assert_eq!(story.step(&format!("id=a{number} {first}")).0, "applied", "{first}");
+            assert_eq!(
+                story.step(&format!("id=a{number} {second}")).0,
+                expected,
+                "{first}, {second}{number}"
+            );
+        }
+    }
+}
+
+#[test]
 fn only_ended_children_are_forgotten() {
     let mut story = tell(&[
         ("c=live created t=0", "applied", "created"),

@@ -1,11 +1,11 @@
-//! The content of an event as one number, for telling a repeat from a contradiction.
+//! The content of an event as numbers, for telling a repeat from a contradiction.
 //!
-//! Input: a normalised event. Output: a keyed 128-bit hash. Invariant: equal events give equal hashes, whatever the order of
-//! object members. Never: depends on an estimated time.
+//! Input: a normalised event. Output: two keyed hashes, of its times and of the rest. Invariant: equal events give equal hashes,
+//! whatever the order of object members. Never: compares an estimated time.
 
 use std::hash::Hasher as _;
 
-use siphasher::sip128::{Hasher128, SipHasher13};
+use siphasher::sip::SipHasher13;
 
 use crate::contract::{Event, Timestamp};
 use crate::json::Json;
@@ -15,6 +15,24 @@ const MARK: &str = "timeEstimated";
 
 /// Secret numbers that make collisions unpredictable.
 pub type HashKeys = (u64, u64);
+
+/// What an event says, as keyed hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// Everything but its times.
+    pub(super) said: u64,
+    /// Its times; 0 where they are estimated, and only there.
+    pub(super) times: u64,
+}
+
+impl Content {
+    /// Whether both are one event: they say the same, and at the same times unless one of them had to estimate.
+    #[must_use]
+    pub fn agrees(self, other: Self) -> bool {
+        let is_timed = self.times != 0 && other.times != 0;
+        self.said == other.said && (!is_timed || self.times == other.times)
+    }
+}
 
 /// Hashes contents and ids with a buffer of its own.
 #[derive(Debug)]
@@ -33,25 +51,31 @@ impl ContentHasher {
     /// The hash of an id.
     #[must_use]
     pub fn id(&self, id: &str) -> u64 {
-        let mut hasher = siphasher::sip::SipHasher13::new_with_keys(self.keys.0, self.keys.1);
-        hasher.write(id.as_bytes());
+        self.hash(id.as_bytes())
+    }
+
+    fn hash(&self, bytes: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_keys(self.keys.0, self.keys.1);
+        hasher.write(bytes);
         hasher.finish()
     }
 
-    /// The hash of everything an event says, its source, epoch and child left out (identity is judged within them).
+    /// The hashes of everything an event says, its source, epoch and child left out (identity is judged within them).
     #[must_use]
-    pub fn event(&mut self, event: &Event<'_>) -> u128 {
-        let timed = !event.details.as_ref().is_some_and(is_estimated);
-        self.hash(event, timed)
+    pub fn event(&mut self, event: &Event<'_>) -> Content {
+        let estimated = event.details.as_ref().is_some_and(is_estimated);
+        self.write_said(event);
+        let said = self.hash(&self.buffer);
+        self.buffer.clear();
+        text(&mut self.buffer, event.observed_at.as_str());
+        let adopted_at = event.lineage.adopted_at.as_ref().map(Timestamp::as_str);
+        option(&mut self.buffer, adopted_at, text);
+        let times = if estimated { 0 } else { self.hash(&self.buffer).max(1) };
+        Content { said, times }
     }
 
-    /// The hash that the event would have if its time were estimated.
-    #[must_use]
-    pub fn timeless(&mut self, event: &Event<'_>) -> u128 {
-        self.hash(event, false)
-    }
-
-    fn hash(&mut self, event: &Event<'_>, timed: bool) -> u128 {
+    /// Fills the buffer with everything but the times, and the mark that they are estimated.
+    fn write_said(&mut self, event: &Event<'_>) {
         let Event {
             event_id,
             source: _,
@@ -61,7 +85,7 @@ impl ContentHasher {
             kind,
             state,
             waiting_reason,
-            observed_at,
+            observed_at: _,
             sequence,
             activity,
             details,
@@ -77,15 +101,19 @@ impl ContentHasher {
         buffer.push(*kind as u8);
         buffer.push(state.map_or(u8::MAX, |state| state as u8));
         buffer.push(waiting_reason.map_or(u8::MAX, |reason| reason as u8));
-        if timed {
-            text(buffer, observed_at.as_str());
-            option(buffer, lineage.adopted_at.as_ref().map(Timestamp::as_str), text);
-        }
         option(buffer, *sequence, number);
         option(buffer, activity.as_deref(), text);
-        // Details that hold the mark alone are there for the mark.
-        let marked = |details: &&Json| matches!(details, Json::Object(members) if matches!(&members[..], [(key, _)] if key == MARK));
-        option(buffer, details.as_ref().filter(|details| !marked(details)), json);
+        match details {
+            Some(Json::Object(members)) if details.as_ref().is_some_and(is_estimated) => {
+                // Details that hold the mark alone are there for the mark.
+                let unmarked = |(key, _): &&(String, Json)| key != MARK;
+                buffer.push(u8::from(members.len() > 1));
+                if members.len() > 1 {
+                    object(buffer, members.iter().filter(unmarked));
+                }
+            }
+            details => option(buffer, details.as_ref(), json),
+        }
         for capability in [
             capabilities.history,
             capabilities.heartbeat,
@@ -95,9 +123,6 @@ impl ContentHasher {
         ] {
             buffer.push(capability as u8);
         }
-        let mut hasher = SipHasher13::new_with_keys(self.keys.0, self.keys.1);
-        hasher.write(buffer);
-        hasher.finish128().as_u128()
     }
 }
 
@@ -142,16 +167,17 @@ fn json(buffer: &mut Vec<u8>, value: &Json) {
                 json(buffer, item);
             }
         }
-        Json::Object(members) => {
-            buffer.push(5);
-            let counted = members.iter().filter(|(key, _)| key != MARK);
-            let mut sorted: Vec<_> = counted.collect();
-            sorted.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
-            number(buffer, sorted.len() as u64);
-            for (key, value) in sorted {
-                text(buffer, key);
-                json(buffer, value);
-            }
-        }
+        Json::Object(members) => object(buffer, members.iter()),
+    }
+}
+
+fn object<'a>(buffer: &mut Vec<u8>, members: impl Iterator<Item = &'a (String, Json)>) {
+    buffer.push(5);
+    let mut sorted: Vec<_> = members.collect();
+    sorted.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    number(buffer, sorted.len() as u64);
+    for (key, value) in sorted {
+        text(buffer, key);
+        json(buffer, value);
     }
 }

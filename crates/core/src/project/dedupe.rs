@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::content::Content;
 use crate::contract::Moment;
 
 /// Content hashes kept of sequenced events.
@@ -56,18 +57,18 @@ impl Seen {
 
     /// What `name` with this content is.
     #[must_use]
-    pub fn identify(&self, name: Name, content: u128) -> Identity {
+    pub fn identify(&self, name: Name, content: Content) -> Identity {
         match name {
             Name::Sequence(sequence) => self.sequences.identify(sequence, content),
-            Name::Id(id, at) => self.ids.identify(id, short(content), at),
+            Name::Id(id, at) => self.ids.identify(id, pack(content), at),
         }
     }
 
     /// Remembers `name` with this content.
-    pub fn insert(&mut self, name: Name, content: u128) {
+    pub fn insert(&mut self, name: Name, content: Content) {
         match name {
             Name::Sequence(sequence) => self.sequences.insert(sequence, content),
-            Name::Id(id, at) => self.ids.insert(id, short(content), at),
+            Name::Id(id, at) => self.ids.insert(id, pack(content), at),
         }
     }
 
@@ -90,9 +91,19 @@ impl Seen {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "half of a hash is a hash")]
-fn short(content: u128) -> u64 {
-    content as u64
+/// Bits that the hash of the times has in a packed content.
+const TIME_BITS: u32 = 24;
+
+/// A content in one number: most of the hash of what was said, then some of the hash of its times, 0 where they are estimated.
+fn pack(content: Content) -> u64 {
+    let times = content.times >> (u64::BITS - TIME_BITS);
+    let times = if content.times == 0 { 0 } else { times.max(1) };
+    content.said >> TIME_BITS << TIME_BITS | times
+}
+
+/// What is left of a packed content.
+fn unpack(packed: u64) -> Content {
+    Content { said: packed >> TIME_BITS, times: packed & ((1 << TIME_BITS) - 1) }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -103,16 +114,16 @@ struct Sequences {
     ranges: Vec<(u64, u64)>,
     /// Holes below this sequence may have been given up.
     gave_up_below: Option<u64>,
-    hashes: VecDeque<(u64, [u64; 2])>,
+    hashes: VecDeque<(u64, Content)>,
 }
 
 impl Sequences {
-    fn identify(&self, sequence: u64, content: u128) -> Identity {
+    fn identify(&self, sequence: u64, content: Content) -> Identity {
         if !self.contains(sequence) {
             return Identity::New;
         }
         match self.hashes.iter().rev().find(|(known, _)| *known == sequence) {
-            Some((_, hash)) if *hash == halves(content) => Identity::Same,
+            Some((_, known)) if known.agrees(content) => Identity::Same,
             Some(_) => Identity::Different,
             None => Identity::Unchecked,
         }
@@ -123,7 +134,7 @@ impl Sequences {
         after > 0 && self.ranges[after - 1].1 >= sequence
     }
 
-    fn insert(&mut self, sequence: u64, content: u128) {
+    fn insert(&mut self, sequence: u64, content: Content) {
         if self.ranges.is_empty() {
             self.base = sequence;
         }
@@ -132,7 +143,7 @@ impl Sequences {
         } else if self.hashes.len() == self.hashes.capacity() {
             self.hashes.reserve_exact(room(self.hashes.len()));
         }
-        self.hashes.push_back((sequence, halves(content)));
+        self.hashes.push_back((sequence, content));
         self.add_run(sequence);
     }
 
@@ -185,11 +196,6 @@ fn room(length: usize) -> usize {
     length.clamp(1, BLOCK)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the two halves of the number")]
-fn halves(content: u128) -> [u64; 2] {
-    [(content >> 64) as u64, content as u64]
-}
-
 /// Ids in blocks, let go a block at a time, so that a time per block is enough.
 #[derive(Clone, Debug, Default)]
 struct Ids {
@@ -208,7 +214,8 @@ impl Ids {
     fn identify(&self, id: u64, content: u64, at: Moment) -> Identity {
         for block in &self.blocks {
             if let Some(place) = place(&block.ids, id) {
-                return if block.contents[place] == content { Identity::Same } else { Identity::Different };
+                let is_same = unpack(block.contents[place]).agrees(unpack(content));
+                return if is_same { Identity::Same } else { Identity::Different };
             }
         }
         if self.newest_evicted.is_some_and(|newest| at <= newest) { Identity::Evicted } else { Identity::New }
@@ -245,13 +252,19 @@ fn place(ids: &[u64], id: u64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Identity, Name, RANGES, SEQUENCE_HASHES, Seen, UNSEQUENCED};
+    use super::{BLOCK, Identity, Name, RANGES, SEQUENCE_HASHES, Seen, UNSEQUENCED};
     use crate::contract::Moment;
+    use crate::project::content::Content;
+
+    /// A content without times that no other number gives, packed or not.
+    fn content(number: u64) -> Content {
+        Content { said: number << 32, times: 0 }
+    }
 
     fn with_sequences(sequences: &[u64]) -> Seen {
         let mut seen = Seen::default();
         for &sequence in sequences {
-            seen.insert(Name::Sequence(sequence), u128::from(sequence));
+            seen.insert(Name::Sequence(sequence), content(sequence));
         }
         seen
     }
@@ -283,13 +296,13 @@ mod tests {
     fn contents_are_checked_as_long_as_they_are_known() {
         let many: Vec<u64> = (0..=SEQUENCE_HASHES as u64).collect();
         let seen = with_sequences(&many);
-        for (sequence, content, expected) in [
+        for (sequence, number, expected) in [
             (1, 1, Identity::Same),
             (1, 2, Identity::Different),
             (0, 0, Identity::Unchecked),
             (1000, 0, Identity::New),
         ] {
-            assert_eq!(seen.identify(Name::Sequence(sequence), content), expected);
+            assert_eq!(seen.identify(Name::Sequence(sequence), content(number)), expected);
         }
     }
 
@@ -298,19 +311,54 @@ mod tests {
         let at = Moment::from_unix_millis;
         let mut seen = Seen::default();
         for id in 0..2000 {
-            seen.insert(Name::Id(id, at(id.cast_signed())), 1);
+            seen.insert(Name::Id(id, at(id.cast_signed())), content(1));
         }
-        let remembered =
-            (0..2000).filter(|&id| seen.identify(Name::Id(id, at(id.cast_signed())), 1) == Identity::Same);
+        let remembered = (0..2000)
+            .filter(|&id| seen.identify(Name::Id(id, at(id.cast_signed())), content(1)) == Identity::Same);
         assert!((UNSEQUENCED..=UNSEQUENCED + 64).contains(&remembered.count()));
-        for (id, millis, content, expected) in [
+        for (id, millis, number, expected) in [
             (1999, 1999, 1, Identity::Same),
             (1999, 1999, 2, Identity::Different),
             (0, 0, 1, Identity::Evicted),
             (5000, 10, 1, Identity::Evicted),
             (5000, 3000, 1, Identity::New),
         ] {
-            assert_eq!(seen.identify(Name::Id(id, at(millis)), content), expected);
+            assert_eq!(seen.identify(Name::Id(id, at(millis)), content(number)), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_let_go_is_known_by_its_newest_time() {
+        let at = Moment::from_unix_millis;
+        // The newest is neither the last of its block nor in the last block that was let go.
+        let mut seen = Seen::default();
+        let blocks = UNSEQUENCED / BLOCK + 3;
+        for id in 0..(blocks * BLOCK) as u64 {
+            let millis = if id == 1 { 500 } else { 100 };
+            seen.insert(Name::Id(id, at(millis)), content(1));
+        }
+        for (millis, expected) in [(100, Identity::Evicted), (500, Identity::Evicted), (501, Identity::New)] {
+            assert_eq!(seen.identify(Name::Id(u64::MAX, at(millis)), content(1)), expected);
+        }
+        // Not all were let go, and the first block was.
+        assert_eq!(seen.identify(Name::Id(3 * BLOCK as u64, at(100)), content(1)), Identity::Same);
+        assert_eq!(seen.identify(Name::Id(BLOCK as u64, at(100)), content(1)), Identity::Evicted);
+    }
+
+    #[test]
+    fn times_count_where_both_are_known() {
+        let contents = [(1, 0), (1, 2 << 40), (1, 3 << 40), (1, 1), (2, 0), (2, 2 << 40)]
+            .map(|(said, times)| Content { said: said << 32, times });
+        let names = [Name::Sequence(0), Name::Id(0, Moment::from_unix_millis(0))];
+        for (first, name) in contents.into_iter().flat_map(|first| names.map(|name| (first, name))) {
+            let mut seen = Seen::default();
+            seen.insert(name, first);
+            for second in contents {
+                let is_timed = first.times > 0 && second.times > 0;
+                let is_same = first.said == second.said && (!is_timed || first.times == second.times);
+                let expected = if is_same { Identity::Same } else { Identity::Different };
+                assert_eq!(seen.identify(name, second), expected, "{first:?} {second:?}");
+            }
         }
     }
 
@@ -320,11 +368,11 @@ mod tests {
         let mut seen = with_sequences(&even);
         assert_eq!(seen.sequences.ranges.len(), RANGES);
         for &sequence in &even {
-            assert_ne!(seen.identify(Name::Sequence(sequence), u128::from(sequence)), Identity::New);
+            assert_ne!(seen.identify(Name::Sequence(sequence), content(sequence)), Identity::New);
         }
         // Filling every hole that is left does not hide the ones that were given up.
         for &sequence in &even {
-            seen.insert(Name::Sequence(sequence + 1), 0);
+            seen.insert(Name::Sequence(sequence + 1), content(0));
         }
         assert!(seen.has_hole());
     }

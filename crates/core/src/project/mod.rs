@@ -7,6 +7,7 @@ pub mod audit;
 pub mod content;
 pub mod dedupe;
 pub mod facts;
+mod lives;
 pub mod projector;
 pub mod record;
 pub mod report;

@@ -404,37 +404,19 @@ impl Projector {
         key
     }
 
-    /// What the event is to its child. Of two readings of one record one may have had to estimate its time, and times are not
-    /// compared then.
-    fn identify(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Identity {
-        let judge = |projector: &Self, content: u128| {
-            projector.get(key).map_or(Identity::New, |record| record.seen.identify(arrival.name, content))
-        };
-        match judge(self, arrival.content) {
-            Identity::Different if arrival.event.details.as_ref().is_some_and(is_estimated) => {
-                Identity::Unchecked
-            }
-            Identity::Different => {
-                let timeless = self.hasher.timeless(arrival.event);
-                judge(self, timeless)
-            }
-            judged => judged,
-        }
-    }
-
     /// Checks 3 to 8 for a child that is known.
     fn apply_to(&mut self, key: RecordKey, arrival: &Arrival<'_>) -> Result<Applied, Refusal> {
         let config = self.config;
-        let identity = match self.identify(key, arrival) {
+        let Some(record) = self.get_mut(key) else {
+            return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
+        };
+        let identity = match record.seen.identify(arrival.name, arrival.content) {
             Identity::Evicted if arrival.is_first => Identity::New,
             identity => identity,
         };
         if let Some(applied) = judge_identity(identity, Some(key)) {
             return Ok(applied);
         }
-        let Some(record) = self.get_mut(key) else {
-            return Ok(Applied::new(Status::Conflict, Some(Note::UnknownChild), None));
-        };
         let event = arrival.event;
         if let Some(ended_at) = record.ended_at() {
             return Ok(record.take_late(arrival, ended_at, key));

@@ -6,6 +6,7 @@
 use serde::{Serialize, Serializer};
 
 use super::audit::Ring;
+use super::content::Content;
 use super::dedupe::Seen;
 use super::facts::Facts;
 use super::report::Note;
@@ -107,7 +108,7 @@ pub struct LateEvidence {
     /// Why it came to nothing.
     pub code: Note,
     #[serde(skip)]
-    pub(super) content: u128,
+    pub(super) content: Content,
 }
 
 /// A note about a child or a source.

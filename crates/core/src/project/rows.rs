@@ -1,13 +1,14 @@
 //! Rows: the one shape that every display, command and client gets.
 //!
-//! Input: a projection, and what is known beside it. Output: one row per child, newest attempts only, in tree order.
+//! Input: a projection, and what is known beside it. Output: one row per life that is shown, in tree order.
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
 use super::facts::{Facts, OpenTool, Place, Turn, Turns, Usage, Wait};
+use super::lives::Lives;
 use super::record::Record;
 use crate::contract::{Capability, Moment, State, WaitingReason};
 
@@ -63,7 +64,7 @@ pub struct Row {
     pub activity: Option<String>,
     /// Tools.
     pub tools: RowTools,
-    /// Direct children that have not ended.
+    /// Rows directly below it that have not ended.
     pub live_children: usize,
     /// The title.
     pub title: Option<String>,
@@ -213,14 +214,14 @@ pub fn row_key(source: &str, child_id: &str) -> String {
 /// The rows of all records in tree order: roots as they started, children below their parents as they started.
 #[must_use]
 pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -> Vec<Row> {
-    let records: Vec<&Record> = newest_attempts(records);
-    let known: HashSet<(&str, &str)> = records.iter().map(|record| id(record)).collect();
-    let parents: Vec<Option<(&str, &str)>> = records.iter().map(|record| parent(record, &known)).collect();
-    let mut children: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let lives = Lives::new(records);
+    let records = &lives.shown;
+    let parents: Vec<Option<usize>> = (0..records.len()).map(|at| lives.parent(at)).collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); records.len()];
     let mut roots = Vec::new();
     for (at, parent) in parents.iter().enumerate() {
         match parent {
-            Some(parent) => children.entry(*parent).or_default().push(at),
+            Some(parent) => children[*parent].push(at),
             None => roots.push(at),
         }
     }
@@ -228,7 +229,7 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
     let mut placed = vec![false; records.len()];
     let by_start = |list: &mut Vec<usize>| {
         list.sort_by(|&left, &right| {
-            let place = |at: usize| (records[at].started_at.at, id(records[at]));
+            let place = |at: usize| (records[at].started_at.at, &records[at].source, &records[at].child_id);
             place(left).cmp(&place(right))
         });
     };
@@ -242,16 +243,20 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
                 continue;
             }
             order.push(at);
-            let mut below = children.get(&id(records[at])).cloned().unwrap_or_default();
-            by_start(&mut below);
-            stack.extend(below.into_iter().rev());
+            by_start(&mut children[at]);
+            stack.extend(children[at].iter().rev());
         }
     }
     let mut rows: Vec<Row> = Vec::with_capacity(order.len());
     for &at in &order {
-        let below = children.get(&id(records[at])).map_or(&[][..], Vec::as_slice);
-        let live = below.iter().filter(|&&child| !records[child].state.is_terminal()).count();
-        rows.push(row(records[at], parents[at], live, beside));
+        let live = children[at].iter().filter(|&&child| !records[child].state.is_terminal()).count();
+        let mut row = row(records[at], live, beside);
+        row.parent_key =
+            parents[at].map(|parent| row_key(&records[parent].source, &records[parent].child_id));
+        if let Some(root) = lives.root(at) {
+            row.root_key = row_key(&records[root].source, &records[root].child_id);
+        }
+        rows.push(row);
     }
     refresh_parents(&mut rows);
     rows
@@ -282,47 +287,14 @@ fn refresh_parents(rows: &mut [Row]) {
     }
 }
 
-fn id(record: &Record) -> (&str, &str) {
-    (&record.source, &record.child_id)
-}
-
-/// Of several lives of one thing, `<id>` and `<id>#<attempt>`, only the newest.
-fn newest_attempts<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<&'a Record> {
-    let records: Vec<&Record> = records.collect();
-    let mut newest: HashMap<(&str, &str), u64> = HashMap::new();
-    for record in &records {
-        let attempt = newest.entry((&record.source, base_id(record))).or_default();
-        *attempt = (*attempt).max(record.lineage.attempt);
-    }
-    let is_newest =
-        |record: &&Record| newest.get(&(&*record.source, base_id(record))) == Some(&record.lineage.attempt);
-    records.into_iter().filter(is_newest).collect()
-}
-
-/// The id that all lives of a thing share.
-fn base_id(record: &Record) -> &str {
-    match record.child_id.rsplit_once('#') {
-        Some((base, attempt)) if attempt == record.lineage.attempt.to_string() => base,
-        _ => &record.child_id,
-    }
-}
-
-/// The record that a record belongs under: its parent, else its root, where that is shown.
-fn parent<'a>(record: &'a Record, known: &HashSet<(&str, &str)>) -> Option<(&'a str, &'a str)> {
-    let lineage = &record.lineage;
-    let named = lineage.parent_child_id.as_deref().into_iter().chain([lineage.root_child_id.as_ref()]);
-    named
-        .map(|id| (&*record.source, id))
-        .find(|parent| known.contains(parent) && parent.1 != &*record.child_id)
-}
-
 /// Whether records of its own were read, so that what is not in them did not happen.
 fn is_counted(record: &Record, facts: &Facts) -> bool {
     let is_session = *record.child_id == *record.lineage.root_child_id;
     facts.turn.is_some() || facts.tools.count > 0 || (is_session && facts.provider.is_some())
 }
 
-fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, beside: &BesideAll) -> Row {
+/// The row of a record, below no other.
+fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let key = row_key(&record.source, &record.child_id);
     let nothing = Facts::default();
     let facts = record.facts.as_deref().unwrap_or(&nothing);
@@ -340,7 +312,7 @@ fn row(record: &Record, parent: Option<(&str, &str)>, live_children: usize, besi
         provider: facts.provider.clone(),
         agent_version: facts.agent_version.clone(),
         session_id: facts.session_id.clone(),
-        parent_key: parent.map(|(source, id)| row_key(source, id)),
+        parent_key: None,
         root_key: row_key(&record.source, &record.lineage.root_child_id),
         attempt: record.lineage.attempt,
         state: record.state,

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::content::is_estimated;
+use super::content::{Content, is_estimated};
 use super::dedupe::{Identity, Name, Seen};
 use super::projector::RecordKey;
 use super::record::{Estimate, LateEvidence, NoteEvent, Reconciliation, Record};
@@ -17,7 +17,7 @@ use crate::json::Json;
 pub(super) struct Arrival<'a> {
     pub(super) event: &'a Event<'a>,
     pub(super) name: Name,
-    pub(super) content: u128,
+    pub(super) content: Content,
     /// When it counts as evidence: the earlier of observed and received.
     pub(super) at: Moment,
     /// Whether the caller knows that it was never told before.
@@ -160,7 +160,7 @@ impl Record {
 
     pub(super) fn keep_late(&mut self, arrival: &Arrival<'_>, code: Note) {
         let late = self.late_evidence.get_or_insert_default();
-        if late.recent.iter().any(|known| known.content == arrival.content) {
+        if late.recent.iter().any(|known| known.content.agrees(arrival.content)) {
             return;
         }
         late.push(LateEvidence {

@@ -14,11 +14,13 @@ pub(crate) fn at(seconds: i64) -> Moment {
 /// `created` a `created`).
 ///
 /// `n` sequence, `t` seconds of observedAt (0), `id` eventId (made from the other words), `s` source (`s`), `e` epoch (`p1`),
-/// `c` child (`c`), `from` the epoch left, `text` activity, `root` rootChildId, `why` waitingReason; `external` and `estimated` are
-/// flags.
+/// `c` child (`c`), `from` the epoch left, `text` activity, `root` rootChildId, `parent` parentChildId, `attempt` (1), `why`
+/// waitingReason, `known` a capability, `tool`, `turn`, `done` what an agent event starts or ends, `in` the turn it is in, `extra`
+/// a detail; `external` and `estimated` are flags.
 pub(crate) fn event(words: &str) -> Event<'static> {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
     let (mut child, mut root, mut external, mut details) = ("c", None, false, Vec::new());
+    let (mut parent, mut attempt) = (String::new(), "1");
     let mut members =
         vec![("eventId", quoted(words)), ("observedAt", quoted(&at(0).to_text())), ("kind", String::new())];
     for word in words.split(' ') {
@@ -31,6 +33,7 @@ pub(crate) fn event(words: &str) -> Event<'static> {
             "e" => ("sourceEpoch", quoted(value)),
             "text" => ("activity", quoted(value)),
             "why" => ("waitingReason", quoted(value)),
+            "known" => ("capabilities", format!("{{{}:\"known\"}}", quoted(value))),
             "activity" | "heartbeat" | "reconciliation" | "diagnostic" => ("kind", quoted(name)),
             "created" | "starting" | "running" | "waiting" | "completed" | "failed" | "cancelled"
             | "lost" => {
@@ -46,6 +49,8 @@ pub(crate) fn event(words: &str) -> Event<'static> {
                 match other {
                     "c" => child = value,
                     "root" => root = Some(value),
+                    "parent" => parent = format!(r#","parentChildId":{}"#, quoted(value)),
+                    "attempt" => attempt = value,
                     "external" => external = true,
                     "estimated" => details.push(r#""timeEstimated":true"#.to_owned()),
                     "from" => details.push(format!(r#""epochAdvance":{{"from":{}}}"#, quoted(value))),
@@ -53,6 +58,12 @@ pub(crate) fn event(words: &str) -> Event<'static> {
                         r#""agent":{{"kind":"tool.started","toolId":{0},"name":{0}}}"#,
                         quoted(value)
                     )),
+                    "turn" => details
+                        .push(format!(r#""agent":{{"kind":"turn.started","turnId":{}}}"#, quoted(value))),
+                    "done" => details
+                        .push(format!(r#""agent":{{"kind":"agent.done","outcome":{}}}"#, quoted(value))),
+                    "in" => details.push(format!(r#""turnId":{}"#, quoted(value))),
+                    "extra" => details.push(format!(r#""extra":{value}"#)),
                     _ => panic!("no such word: {word}"),
                 }
                 continue;
@@ -63,8 +74,10 @@ pub(crate) fn event(words: &str) -> Event<'static> {
     let adopted = if external { r#","adoptedAt":"2026-05-17T12:00:00Z""# } else { "" };
     let root = quoted(root.unwrap_or(child));
     members.push(("childId", quoted(child)));
-    members
-        .push(("lineage", format!(r#"{{"rootChildId":{root},"attempt":1,"external":{external}{adopted}}}"#)));
+    members.push((
+        "lineage",
+        format!(r#"{{"rootChildId":{root},"attempt":{attempt},"external":{external}{adopted}{parent}}}"#),
+    ));
     members.push((
         "details",
         if details.is_empty() { String::new() } else { format!("{{{}}}", details.join(",")) },
