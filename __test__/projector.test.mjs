@@ -68,6 +68,41 @@ test("the parser's limit, its count of faults, and take for long streams", () =>
   }
 });
 
+test("a chunk is judged by the memory that is read, whatever it says of itself", () => {
+  const parser = new JsonlLifecycleParser();
+  const own = Object.defineProperty(new Uint8Array(new SharedArrayBuffer(4)), "buffer", {
+    value: new ArrayBuffer(4),
+  });
+  const Disguised = class extends Uint8Array {
+    get buffer() {
+      return new ArrayBuffer(4);
+    }
+  };
+  const detached = new Uint8Array(4);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  const resizable = new ArrayBuffer(8, { maxByteLength: 16 });
+  const outside = new Uint8Array(resizable, 4, 4);
+  resizable.resize(2);
+  for (const chunk of [own, new Disguised(new SharedArrayBuffer(4)), detached, outside]) {
+    assert.throws(() => parser.push(chunk), { name: "LifecycleError", code: "invalid_chunk" });
+  }
+  const shown = Object.defineProperty(Buffer.from(line(event())), "buffer", {
+    value: new SharedArrayBuffer(4),
+  });
+  assert.equal(parser.push(new Uint8Array(0)).length, 0);
+  assert.equal(parser.push(shown).length, 1);
+});
+
+test("text that cuts a character in two is refused, and the parser goes on", () => {
+  const parser = new JsonlLifecycleParser();
+  const text = line(event({ activity: "a😀b" }));
+  const cut = text.indexOf("😀") + 1;
+  for (const chunk of [text.slice(0, cut), text.slice(cut), "\ude00\ud83d"]) {
+    assert.throws(() => parser.push(chunk), { code: "invalid_chunk", message: /lone surrogate.*bytes/ });
+  }
+  assert.equal(parser.push(text)[0].activity, "a😀b");
+});
+
 test("apply answers with a word, a code, the record and sentences", () => {
   const projector = new LifecycleProjector();
   assert.deepEqual(

@@ -131,12 +131,20 @@ function ensureAddon({ locked = true } = {}) {
   });
 }
 
+/** What `tsc` writes, below the repository: of every source the code and its types. */
+function distFiles() {
+  const sources = filesUnder("ts").filter((file) => /(?<!\.d)\.ts$/.test(file));
+  return sources.flatMap((file) =>
+    [".js", ".d.ts"].map((end) => path.join("dist", file.slice("ts/".length, -".ts".length) + end)),
+  );
+}
+
 function ensureDist() {
   ensure({
     title: "the TypeScript build",
     stamp: at("target", "stamps", "dist"),
     sum: hash(["ts", "tsconfig.json", "native.d.ts", "package-lock.json"]),
-    products: [at("dist", "index.js"), at("dist", "cli", "main.js")],
+    products: distFiles().map((file) => at(file)),
     make() {
       fs.rmSync(at("dist"), { recursive: true, force: true });
       runPackage("typescript", ["--project", "tsconfig.json"], "tsc");
@@ -186,6 +194,7 @@ function ensureAll() {
 module.exports = {
   at,
   checkDrift,
+  distFiles,
   ensureAddon,
   ensureAll,
   ensureDist,

@@ -2,18 +2,44 @@
 import { types } from "node:util";
 import { LifecycleError } from "./error.js";
 
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array;
+
+/** The buffer that is read from: an own property or a subclass can say another one. */
+const bufferOf = Object.getOwnPropertyDescriptor(typedArray, "buffer")?.get as (
+  this: Uint8Array,
+) => ArrayBufferLike;
+
 /**
  * `chunk` as bytes; text is taken as UTF-8. Shared memory is refused: another thread could change it while it is read.
+ * So is text that cuts a character in two: its halves would become two replacement characters.
  *
  * @throws {LifecycleError} `invalid_chunk`.
  */
 export function bytesOf(chunk: Uint8Array | string): Uint8Array {
-  if (typeof chunk === "string") return Buffer.from(chunk);
+  if (typeof chunk === "string") {
+    if (/\p{Surrogate}/u.test(chunk)) {
+      throw new LifecycleError("invalid_chunk", "the chunk has a lone surrogate; push bytes instead");
+    }
+    return Buffer.from(chunk);
+  }
   if (!types.isUint8Array(chunk)) {
     throw new LifecycleError("invalid_chunk", "the chunk must be a Uint8Array, a Buffer or text");
   }
-  if (types.isSharedArrayBuffer(chunk.buffer)) {
+  if (types.isSharedArrayBuffer(bufferOf.call(chunk))) {
     throw new LifecycleError("invalid_chunk", "the chunk is shared memory; give a copy of it");
   }
+  if (!isInPlace(chunk)) {
+    throw new LifecycleError("invalid_chunk", "the chunk's memory is gone; give bytes that are still there");
+  }
   return chunk;
+}
+
+/** Whether the memory is there: not transferred, and not cut off by a smaller size of its buffer. */
+function isInPlace(chunk: Uint8Array): boolean {
+  try {
+    typedArray.keys.call(chunk);
+    return true;
+  } catch {
+    return false;
+  }
 }

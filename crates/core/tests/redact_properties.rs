@@ -66,6 +66,21 @@ fn time_is_linear() {
         "aaaaaaaa",
         "token = ",
         "\"token\"  ",
+        "token: a ",
+        "token: ",
+        "secret: refresh ",
+        "the secret: ",
+        "credentials: include",
+        "token=${a}",
+        "token=${",
+        "token: Optional[a",
+        "\\u0022",
+        "\\u005c",
+        "\\u005cu0061",
+        "\\/",
+        "ghp_x",
+        "ghp_x ",
+        "\\n",
     ];
     let redactor = Arc::new(Redactor::new(["aaaaaaaaaaaaaaaa"]).expect("long enough"));
     for unit in units {
@@ -73,7 +88,9 @@ fn time_is_linear() {
         let start = Instant::now();
         let out = redactor.text(&text);
         assert_eq!(redactor.text(&out), out, "again: {unit:?}");
-        let _ = redact_excerpt(text.as_bytes(), 512, true);
+        for cut in [true, false] {
+            let _ = redact_excerpt(text.as_bytes(), 512, cut);
+        }
         let mut stream = StreamRedactor::new(Arc::clone(&redactor));
         let letters: Vec<char> = text.chars().take(SIZE / 8).collect();
         for piece in letters.chunks(8192) {
@@ -138,6 +155,17 @@ fn piece() -> impl Strategy<Value = String> {
         ")",
         "<",
         "zq7-Kx9vW3",
+        "The ",
+        "secret: ",
+        "cookie: ",
+        "token: ",
+        "refresh",
+        " race",
+        " work hard",
+        "credentials",
+        "include",
+        "${x}",
+        "Optional[str",
     ];
     prop_oneof![6 => prop::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => "[a-z0-9 ]{0,6}", 1 => "\\PC{0,3}"]
 }

@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::harmless::{is_harmless_bare, is_harmless_quoted};
+use super::harmless::{
+    article_len, is_fetch_mode, is_harmless_bare, is_harmless_quoted, is_reference, is_sentence,
+};
 use super::keys::{is_header_key, is_secret_key};
 use super::rules::compile;
 use super::{Span, value};
@@ -57,8 +59,9 @@ const EXTENSIONS: &[&str] = &[
 /// A key with what its surroundings say about the value.
 struct Key<'t> {
     name: &'t str,
-    /// Where the name begins, with an escape or the word of a declaration before it.
+    /// Where the name begins, with an escape, an article or the word of a declaration before it.
     context: usize,
+    article: bool,
     in_quotes: bool,
     /// In the query of an URL.
     query: bool,
@@ -130,8 +133,13 @@ pub(super) fn open_context(text: &str) -> Option<usize> {
     [pair, flag, name].into_iter().flatten().min()
 }
 
+/// The length of the word before a name that tells how its value is to be read.
+pub(super) fn lead_len(before: &str) -> usize {
+    declaration_len(before).max(article_len(before))
+}
+
 /// The length of the word of a declaration that `before` ends with.
-pub(super) fn declaration_len(before: &str) -> usize {
+fn declaration_len(before: &str) -> usize {
     ["const ", "let ", "mut ", "var ", "val "]
         .iter()
         .find(|word| before.ends_with(**word))
@@ -185,13 +193,13 @@ fn secret_pair<'t>(text: &'t str, found: &Captures<'t>) -> Option<Key<'t>> {
     if is_place {
         return None;
     }
-    let declaration = declaration_len(before);
     let declared = separator.as_str() == ":="
-        || declaration > 0
+        || declaration_len(before) > 0
         || ["this.", "self."].iter().any(|owner| secret.starts_with(owner));
     Some(Key {
         name: secret,
-        context: before.trim_end_matches('\\').len() - declaration,
+        context: before.trim_end_matches('\\').len() - lead_len(before),
+        article: article_len(before) > 0,
         in_quotes,
         query: before.ends_with(['?', '&']),
         declared,
@@ -224,6 +232,9 @@ fn pair_value(text: &str, key: &Key<'_>, from: usize, last: &mut Run, spans: &mu
         return end;
     }
     if let Some(found) = value::quoted(text, start) {
+        if found.closed && is_fetch_mode(&text[found.start..found.end], key.name) {
+            return found.after;
+        }
         return quoted_value(text, key.context, found, spans);
     }
     let rest = &text[start..];
@@ -239,8 +250,14 @@ fn pair_value(text: &str, key: &Key<'_>, from: usize, last: &mut Run, spans: &mu
     let scheme = SCHEME.find(rest).map_or(0, |scheme| scheme.end());
     let is_structure = rest.starts_with(['{', '[', '('])
         && (key.separator == ":" || run.bytes().all(|b| b.is_ascii_punctuation()));
-    if key.declared || is_structure || (scheme == 0 && is_harmless_bare(run, key.name, key.separator == ":"))
-    {
+    let is_harmless = || {
+        let colon = key.separator == ":";
+        is_harmless_bare(run, key.name, colon)
+            || is_reference(&text[start..end])
+            || (colon && is_fetch_mode(run, key.name))
+            || (colon && !key.in_quotes && start > from && is_sentence(rest, key.name, key.article))
+    };
+    if key.declared || is_structure || (scheme == 0 && is_harmless()) {
         return start;
     }
     let is_header = is_header_key(key.name) && (key.separator == ":" || run.contains('='));
@@ -297,7 +314,8 @@ fn flag_value(
     }
     let end = value::bare_end(text, from, false);
     let run = text[from..end].trim_end_matches([',', ';', ')', '}', ']']);
-    if listed || run.starts_with(['-', '|', '>', '&', '=', ':', '[']) || is_harmless_bare(run, name, true) {
+    let is_harmless = is_harmless_bare(run, name, true) || is_reference(&text[from..end]);
+    if listed || run.starts_with(['-', '|', '>', '&', '=', ':', '[']) || is_harmless {
         return from;
     }
     spans.push(Span::new(context, from, from + run.len()));

@@ -4,6 +4,7 @@
 //! It must never panic, and never show a part of a secret that it found.
 
 mod assign;
+mod excerpt;
 mod filter;
 mod harmless;
 mod json;
@@ -34,14 +35,24 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
 
 /// For diagnostics: `bytes` as lossy UTF-8, redacted, then cut to `max_units` UTF-16 units between characters.
 ///
+/// JSON escapes of printable ASCII are decoded first, and shown decoded. A line that is nothing but a line of a PEM
+/// block is hidden, and so is a key of a known kind that the end of the line cuts.
+///
 /// `cut` says that `bytes` is only the beginning of a longer text. A secret may then be cut at its end, where no
 /// rule can know it yet, so what a continuation could make one is left out: at least the last run of characters
 /// without white space or a double quote.
 #[must_use]
 pub fn redact_excerpt(bytes: &[u8], max_units: usize, cut: bool) -> String {
-    let text = String::from_utf8_lossy(bytes);
+    let text = excerpt::decoded(String::from_utf8_lossy(bytes));
+    if !cut && excerpt::is_pem_line(&text) {
+        return shorten(REDACTED, max_units);
+    }
     if !cut {
-        return shorten(&redact_text(&text), max_units);
+        let text = redact_text(&text);
+        return match excerpt::cut_key(&text) {
+            Some(start) => shorten(&(text[..start].to_owned() + REDACTED), max_units),
+            None => shorten(&text, max_units),
+        };
     }
     let spans = settle(&text, rules::find(&text));
     let shown = tail::open_from(&text).max(spans.last().map_or(0, |span| span.end));

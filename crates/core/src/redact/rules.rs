@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::{Span, assign, value};
 
 /// A token can begin here: not after a letter or digit, save those that end a JSON, URL or terminal escape.
-const BEFORE: &str = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]*m)";
+pub(super) const BEFORE: &str = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]*m)";
 
 struct Rule {
     /// Lower-case literals, one of which is in every match.

@@ -88,7 +88,7 @@ impl StreamRedactor {
         let mut cut = open;
         loop {
             let run = tail::run_start(&self.held, cut);
-            let run = run - assign::declaration_len(&self.held[..run]);
+            let run = run - assign::lead_len(&self.held[..run]);
             let whole = spans
                 .iter()
                 .find(|span| span.context < run && run < span.end)

@@ -12,10 +12,10 @@ use super::rules::compile;
 /// How far back the context of an unfinished secret is looked for.
 const WINDOW: usize = 600;
 
-/// An authorization scheme before its token, a login before its `@`, a declaration, and the first line of a PEM block.
+/// An authorization scheme before its token, a login before its `@`, a declaration or an article, and the first line of a PEM block.
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r#"(?i:bearer|basic|digest)(?:\s|%20)*[^\s"]*\z|(?i:digest)\s+[A-Za-z]+ ?=? ?\z|(?:const|let|mut|var|val) [A-Za-z0-9_.\-]*\s*\z|://[^\s/"\\<>`]*\z|[A-Za-z_][0-9A-Za-z_.\-]*:[^\s"'`/\\<>,;(){}\[\]]+\z|-----BEGIN [A-Z0-9 ]{0,64}-{0,5}(?:["'`][ \t\r\n+,.]{0,24}(?:["'`][A-Za-z0-9+/=]{0,8})?)?\z"#,
+        r#"(?i:bearer|basic|digest)(?:\s|%20)*[^\s"]*\z|(?i:digest)\s+[A-Za-z]+ ?=? ?\z|(?:const|let|mut|var|val|[Tt]he) [A-Za-z0-9_.\-]*\s*\z|://[^\s/"\\<>`]*\z|[A-Za-z_][0-9A-Za-z_.\-]*:[^\s"'`/\\<>,;(){}\[\]]+\z|-----BEGIN [A-Z0-9 ]{0,64}-{0,5}(?:["'`][ \t\r\n+,.]{0,24}(?:["'`][A-Za-z0-9+/=]{0,8})?)?\z"#,
     )
 });
 
