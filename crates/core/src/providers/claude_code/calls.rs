@@ -25,6 +25,8 @@ pub(super) struct Calls {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) kind: CallKind,
+    /// The turn that made it.
+    pub(super) turn: Option<u64>,
 }
 
 /// What a call is to us.
@@ -92,6 +94,11 @@ impl Calls {
             self.early.insert(key, result);
         }
         None
+    }
+
+    /// Whether a call of `turn` is open.
+    pub(super) fn any_open(&self, turn: u64) -> bool {
+        self.open.values().any(|call| call.turn == Some(turn))
     }
 
     /// Takes the tool or question that was opened last.

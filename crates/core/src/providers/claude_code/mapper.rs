@@ -167,7 +167,9 @@ impl Mapper {
             Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
             _ => {}
         }
-        if let Some(uuid) = uuid {
+        if let Some(uuid) = uuid
+            && say.turn.as_deref() == self.turns.open_id()
+        {
             self.turns.read(uuid);
         }
     }
@@ -335,16 +337,30 @@ impl Mapper {
     }
 
     fn system(&mut self, record: &Record<'_>, say: &mut Say<'_>) {
+        let parent = filled(&record.parent_uuid).map(fingerprint);
+        // What follows a record of an earlier turn may be written late. A parent that never came tells nothing.
+        let parent = parent.filter(|parent| self.uuids.contains(*parent));
+        if parent.is_some_and(|parent| !self.turns.has(parent)) {
+            say.turn = None;
+        }
         match record.subtype.text() {
             Some("turn_duration") => {
-                let parent = filled(&record.parent_uuid).map(fingerprint);
-                if self.turns.open_id().is_some() && !self.turns.is_of_past(parent) {
+                let is_open = match parent {
+                    Some(parent) => self.turns.has(parent),
+                    None => self.has_paused(),
+                };
+                if is_open {
                     self.end_turn(Outcome::Success, None, say);
                 }
             }
             Some("api_error") => say.said(Said::Activity),
             _ => {}
         }
+    }
+
+    /// Whether the open turn could be over: the agent has said something, and waits for nothing.
+    fn has_paused(&self) -> bool {
+        self.turns.answered_id().is_some_and(|turn| !self.calls.any_open(fingerprint(turn)))
     }
 
     fn attachment(&mut self, record: &Record<'_>, say: &mut Say<'_>) {

@@ -52,7 +52,8 @@ impl Mapper {
                 });
             }
         }
-        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind }) {
+        let turn = say.turn.as_deref().map(fingerprint);
+        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind, turn }) {
             self.finish(call, result, say);
         }
     }
@@ -95,7 +96,7 @@ impl Mapper {
     }
 
     fn finish(&mut self, call: Call, result: CallResult, say: &mut Say<'_>) {
-        let Call { id: call_id, kind } = call;
+        let Call { id: call_id, kind, .. } = call;
         let CallResult { is_error, status, agent_id } = result;
         let outcome = if is_error { Outcome::Error } else { Outcome::Success };
         match kind {
@@ -153,7 +154,7 @@ impl Mapper {
     /// The call that an interruption refused, where its result has not been written before.
     pub(super) fn refuse_last_call(&mut self, say: &mut Say<'_>) {
         match self.calls.take_last() {
-            Some(Call { id, kind: CallKind::Question }) => {
+            Some(Call { id, kind: CallKind::Question, .. }) => {
                 say.event(AgentEvent::WaitFinished { wait_id: id, agent_id: None });
             }
             Some(Call { id, .. }) => tool_finished(id, Outcome::Cancelled, say),
