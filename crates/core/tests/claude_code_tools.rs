@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::claude::{ASYNC, LAUNCH, calls, check, notice, record, result, says, system, user, user_with};
+use common::claude::{
+    ASYNC, LAUNCH, assistant, calls, check, notice, record, result, says, system, user, user_with,
+};
 
 #[test]
 fn tools_start_and_finish_once_in_any_order() {
@@ -53,6 +55,43 @@ fn questions_are_waits_and_questions_in_prose_are_not() {
             r#"wait q2 "question" @p"#,
             "waited q2 @p",
             "done success @p",
+        ],
+    );
+}
+
+#[test]
+fn a_question_of_an_ended_turn_is_no_wait() {
+    let asks = |uuid: &str, message: &str, id: &str| {
+        let block = format!(r#"{{"type":"tool_use","id":"{id}","name":"AskUserQuestion","input":{{}}}}"#);
+        assistant(uuid, message, &block, "null")
+    };
+    check(
+        &[
+            user("u1", "p1", "One"),
+            says("a1", "m1"),
+            asks("b1", "m1", "q1"),
+            result("r1", "q1", "false", ""),
+            user("u2", "p2", "Two"),
+            asks("c1", "m1", "q2"),
+            result("r2", "q2", "false", ""),
+            // A prompt typed meanwhile ends no turn: the question is asked.
+            assistant("a2", "m2", "", "null"),
+            user("u3", "p3", "Three"),
+            asks("b2", "m2", "q3"),
+            result("r3", "q3", "false", ""),
+        ],
+        &[
+            r#"turn p1 "One" @p1"#,
+            "done success @p1",
+            "tool q1 AskUserQuestion @p1",
+            "finished q1 success",
+            r#"turn p2 "Two" @p2"#,
+            "tool q2 AskUserQuestion @p1",
+            "finished q2 success @p2",
+            "activity @p2",
+            r#"turn p3 "Three" @p3"#,
+            r#"wait q3 "question" @p2"#,
+            "waited q3 @p3",
         ],
     );
 }

@@ -304,7 +304,7 @@ impl Mapper {
         let place = self.turns.place(message_id.map(fingerprint));
         match place {
             Place::Open => {}
-            Place::Past => say.turn = self.turns.past_id().map(str::to_owned),
+            Place::Past { .. } => say.turn = self.turns.past_id().map(str::to_owned),
             // What the program itself says without being asked (after an interruption, on resuming) is no turn.
             Place::New if is_synthetic && !(is_api_error && self.is_asked) => return,
             Place::New => {
@@ -322,10 +322,11 @@ impl Mapper {
         }
         for block in message.content.blocks() {
             if block.kind.text() == Some("tool_use") {
-                self.tool_use(block, say);
+                self.tool_use(block, &place, say);
             }
         }
-        let ends = place != Place::Past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
+        let is_past = matches!(place, Place::Past { .. });
+        let ends = !is_past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
         if !ends {
             say.activity_unless_event();
         }

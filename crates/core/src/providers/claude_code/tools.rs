@@ -10,13 +10,14 @@ use super::launches::PromptKey;
 use super::mapper::Mapper;
 use super::record::{Message, Record, filled};
 use super::say::{Say, cut};
+use super::turns::Place;
 use super::user_text::{Notification, TaskReport};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome, WaitState};
 use crate::providers::Said;
 
 impl Mapper {
-    pub(super) fn tool_use(&mut self, block: &Block<'_>, say: &mut Say<'_>) {
+    pub(super) fn tool_use(&mut self, block: &Block<'_>, place: &Place, say: &mut Say<'_>) {
         let (Some(call_id), Some(name)) = (filled(&block.id).and_then(id), filled(&block.name)) else {
             return;
         };
@@ -28,7 +29,10 @@ impl Mapper {
         let input = block.input.0.as_ref().unwrap_or(&nothing);
         let kind = match name {
             "Agent" | "Task" => CallKind::Launch { in_background: input.run_in_background.is_true() },
-            "ExitPlanMode" | "AskUserQuestion" => CallKind::Question,
+            // After the end of its turn nothing waits for an answer.
+            "ExitPlanMode" | "AskUserQuestion" if *place != (Place::Past { has_ended: true }) => {
+                CallKind::Question
+            }
             "Workflow" => CallKind::Workflow,
             _ => CallKind::Tool,
         };

@@ -58,7 +58,10 @@ pub(super) enum Place {
     /// To the open turn.
     Open,
     /// To the past turn: a further line of its last message.
-    Past,
+    Past {
+        /// The turn has come to an end.
+        has_ended: bool,
+    },
     /// To no turn yet.
     New,
 }
@@ -112,9 +115,11 @@ impl Turns {
 
     /// Places a line of the message `message`.
     pub(super) fn place(&mut self, message: Option<u64>) -> Place {
-        let of_past = self.past.as_ref().is_some_and(|past| past.last_message == message);
-        if message.is_some() && of_past {
-            return Place::Past;
+        if let Some(past) = &self.past
+            && message.is_some()
+            && past.last_message == message
+        {
+            return Place::Past { has_ended: past.has_ended };
         }
         let is_new = message.is_none_or(|message| self.messages.remember(message));
         match &mut self.open {
@@ -123,7 +128,7 @@ impl Turns {
                 Place::Open
             }
             None if is_new => Place::New,
-            None => Place::Past,
+            None => Place::Past { has_ended: true },
         }
     }
 
