@@ -120,8 +120,9 @@ impl Mapper {
         self.launches.of(&id(agent_id)?)
     }
 
-    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most; among launches with
-    /// the same prompt, the journal whose first record is earliest (then by agent id) gets the earliest call.
+    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most, and none that
+    /// begins after its end; among launches with the same prompt, the journal whose first record is earliest (then by agent id)
+    /// gets the earliest call, or one that failed where there is no other.
     pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
         self.launches.claim(orphans)
     }
@@ -207,8 +208,7 @@ impl Mapper {
             && let UserText::Plain(texts) = text
         {
             let key = self.context_prompt.map(|id| PromptKey::new(id, texts.iter().copied()));
-            let time = say.time().map(crate::contract::Timestamp::moment);
-            self.first_prompt = Some(FirstPrompt { key, time });
+            self.first_prompt = Some(FirstPrompt { key, time: say.moment() });
         }
     }
 

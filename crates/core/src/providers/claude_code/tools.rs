@@ -150,7 +150,7 @@ impl Mapper {
         summary: Option<String>,
         say: &mut Say<'_>,
     ) {
-        if self.launches.finish(&launch) {
+        if self.launches.finish(&launch, outcome, say.moment()) {
             say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
         }
     }
