@@ -121,6 +121,98 @@ fn a_foreground_sub_agent_ends_with_its_result() {
 }
 
 #[test]
+fn the_status_of_a_result_ends_a_sub_agent_only_by_a_word_that_tells_of_an_end() {
+    for (status, expected) in [
+        ("completed", "ended l success @p"),
+        ("failed", "ended l error @p"),
+        ("error", "ended l error @p"),
+        ("killed", "ended l cancelled @p"),
+        ("cancelled", "ended l cancelled @p"),
+        ("teammate_spawned", "confirmed l @p|activity @p"),
+    ] {
+        let details = format!(r#","toolUseResult":{{"status":"{status}"}}"#);
+        let lines =
+            [user("u", "p", "Go"), calls("a", "l", "Agent", LAUNCH), result("r", "l", "false", &details)];
+        let begin = [r#"turn p "Go" @p"#, r#"launch l "Look" "Look at it." @p"#];
+        let expected: Vec<&str> = begin.into_iter().chain(expected.split('|')).collect();
+        check(&lines, &expected);
+    }
+}
+
+#[test]
+fn among_several_results_a_status_keeps_sub_agents_and_ends_none() {
+    let launch = |uuid: &str, id: &str, rest: &str| {
+        calls(uuid, id, "Agent", &format!(r#"{{"description":"Look","prompt":"Look at it."{rest}}}"#))
+    };
+    let results = |uuid: &str, ids: [&str; 2], rest: &str| {
+        let results = ids.map(|id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#));
+        user_with(uuid, "p", &format!("[{}]", results.join(",")), rest)
+    };
+    let completed = r#","toolUseResult":{"status":"completed","agentId":"a1"}"#;
+    check(
+        &[
+            user("u", "p", "Go"),
+            launch("a1", "l1", ""),
+            launch("a2", "l2", ""),
+            results("r1", ["l1", "l2"], ASYNC),
+            system("d", "turn_duration", r#","pendingBackgroundAgentCount":2"#),
+            user("u2", "p2", "Go on"),
+            launch("a3", "l3", r#","run_in_background":true"#),
+            launch("a4", "l4", ""),
+            results("r2", ["l3", "l4"], completed),
+        ],
+        &[
+            r#"turn p "Go" @p"#,
+            r#"launch l1 "Look" "Look at it." @p"#,
+            r#"launch l2 "Look" "Look at it." @p"#,
+            "confirmed l1 @p",
+            "confirmed l2 @p",
+            "activity @p",
+            "done success @p",
+            r#"turn p2 "Go on" @p2"#,
+            r#"launch l3 "Look" "Look at it." @p2"#,
+            r#"launch l4 "Look" "Look at it." @p2"#,
+            "confirmed l3 @p2",
+            "ended l4 success @p2",
+        ],
+    );
+}
+
+#[test]
+fn a_refusal_cancels_the_sub_agent_or_question_just_before() {
+    let refusal = "[Request interrupted by user for tool use]";
+    check(
+        &[
+            user("u1", "p1", "One"),
+            calls("a1", "l1", "Agent", LAUNCH),
+            user("i1", "p1", refusal),
+            user("u2", "p2", "Two"),
+            calls("a2", "q2", "AskUserQuestion", "{}"),
+            user("i2", "p2", refusal),
+            // The open call of an earlier turn is not the one just before.
+            user("u3", "p3", "Three"),
+            calls("a3", "l3", "Agent", LAUNCH),
+            user("u4", "p4", "Four"),
+            user("i4", "p4", refusal),
+        ],
+        &[
+            r#"turn p1 "One" @p1"#,
+            r#"launch l1 "Look" "Look at it." @p1"#,
+            "ended l1 cancelled @p1",
+            r#"done cancelled "tool-use-refused" @p1"#,
+            r#"turn p2 "Two" @p2"#,
+            r#"wait q2 "question" @p2"#,
+            "waited q2 @p2",
+            r#"done cancelled "tool-use-refused" @p2"#,
+            r#"turn p3 "Three" @p3"#,
+            r#"launch l3 "Look" "Look at it." @p3"#,
+            r#"turn p4 "Four" @p4"#,
+            r#"done cancelled "tool-use-refused" @p4"#,
+        ],
+    );
+}
+
+#[test]
 fn background_sub_agents_end_with_their_notification_once() {
     let enqueue =
         |text: &str| record("queue-operation", &format!(r#""operation":"enqueue","content":{text:?}"#));

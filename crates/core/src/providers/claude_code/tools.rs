@@ -79,15 +79,11 @@ impl Mapper {
         let is_result = |block: &&Block<'_>| block.kind.text() == Some("tool_result");
         let results: Vec<&Block<'_>> = message.content.blocks().iter().filter(is_result).collect();
         // `toolUseResult` speaks of the record's only result; among several it could be anyone's.
-        let details = record.tool_use_result.0.as_ref().filter(|_| results.len() == 1);
+        let details = record.tool_use_result.0.as_ref();
+        let told = Status::of(details.and_then(|details| details.status.text()));
+        let (status, details) = if results.len() == 1 { (told, details) } else { (told.of_several(), None) };
         for block in results {
             let Some(call_id) = filled(&block.tool_use_id).and_then(id) else { continue };
-            let status = match details.and_then(|details| details.status.text()) {
-                None => Status::Absent,
-                Some("completed") => Status::Completed,
-                Some("async_launched") => Status::AsyncLaunched,
-                Some(_) => Status::Other,
-            };
             let result = CallResult {
                 is_error: block.is_error.is_true(),
                 status,
@@ -108,23 +104,24 @@ impl Mapper {
             CallKind::Tool => tool_finished(call_id, outcome, say),
             CallKind::Workflow => {
                 tool_finished(call_id.clone(), outcome, say);
-                if !is_error && status == Status::AsyncLaunched {
+                if !is_error && status == Status::Launched {
                     self.launch(&call_id, &Input::default(), say);
                     self.launched(call_id, agent_id, say);
                 }
             }
             CallKind::Launch { in_background } => {
-                let goes_on = match status {
-                    Status::Completed => false,
-                    Status::AsyncLaunched | Status::Other => true,
+                let end = match status {
+                    _ if is_error => Some(Outcome::Error),
+                    Status::Ended(outcome) => Some(outcome),
+                    Status::Launched | Status::Unknown => None,
                     // The journals of sub-agents have no `toolUseResult`.
-                    Status::Absent => in_background,
+                    Status::Absent => (!in_background).then_some(Outcome::Success),
                 };
-                if goes_on && !is_error {
-                    self.launched(call_id, agent_id, say);
-                } else {
+                if let Some(outcome) = end {
                     self.bound(&call_id, agent_id, say);
                     self.subagent_done(call_id, outcome, None, say);
+                } else {
+                    self.launched(call_id, agent_id, say);
                 }
             }
         }
@@ -157,9 +154,13 @@ impl Mapper {
 
     /// The call that an interruption refused, where its result has not been written before.
     pub(super) fn refuse_last_call(&mut self, say: &mut Say<'_>) {
-        match self.calls.take_last() {
+        let turn = say.turn.as_deref().map(fingerprint);
+        match self.calls.take_last(turn) {
             Some(Call { id, kind: CallKind::Question, .. }) => {
                 say.event(AgentEvent::WaitFinished { wait_id: id, agent_id: None });
+            }
+            Some(Call { id, kind: CallKind::Launch { .. }, .. }) => {
+                self.subagent_done(id, Outcome::Cancelled, None, say);
             }
             Some(Call { id, .. }) => tool_finished(id, Outcome::Cancelled, say),
             None => {}
