@@ -2,8 +2,10 @@
 
 mod common;
 
+use agent_lifecycle_core::providers::claude_code::{Mapper, Role};
 use common::claude::{
-    ASYNC, LAUNCH, assistant, calls, check, notice, record, result, says, system, user, user_with,
+    ASYNC, LAUNCH, assistant, calls, check, feed, notice, record, result, says, shorts, system, user,
+    user_with,
 };
 
 #[test]
@@ -275,6 +277,97 @@ fn what_a_notification_quotes_is_not_believed() {
             &format!("turn p2 {:?} @p2", format!("It said {}", notice("l1", "x", "completed"))),
         ],
     );
+}
+
+/// What becomes of the running sub-agent `l1` with the agent id `a1` when a user line has these texts.
+fn told(texts: &[&str]) -> Vec<String> {
+    let blocks: Vec<String> =
+        texts.iter().map(|text| format!(r#"{{"type":"text","text":{text:?}}}"#)).collect();
+    let lines = [
+        user("u", "p", "Go"),
+        calls("a", "l1", "Agent", LAUNCH),
+        result("r", "l1", "null", ASYNC),
+        user_with("n", "p2", &format!("[{}]", blocks.join(",")), ""),
+    ];
+    let mut mapper = Mapper::new(Role::Root);
+    shorts(&feed(&mut mapper, lines.join("\n").as_bytes())[6..])
+}
+
+#[test]
+fn a_notification_is_the_whole_text() {
+    let over = notice("l1", "a1", "completed");
+    let other = notice("l9", "a9", "completed");
+    let ended = [r#"ended l1 success "Over" @p"#];
+    for texts in [
+        vec![format!("{over}\n")],
+        vec![format!("{over}\nFull transcript available at: /tmp/a1.output\n")],
+        vec![format!("{other}\nRead the output file to retrieve the result: /tmp/a9.output\n{over}")],
+        vec![format!("{other}{over}")],
+        vec![other.clone(), over.clone()],
+        vec!["<system-reminder>x</system-reminder>".to_owned(), over.clone()],
+    ] {
+        assert_eq!(told(&texts.iter().map(String::as_str).collect::<Vec<_>>()), ended, "{texts:?}");
+    }
+    for texts in [
+        vec![format!("{over} what does this XML mean?")],
+        vec![format!("{over}\nFull transcript available at: /tmp/a1.output\nWhat is that?")],
+        vec![over.clone(), "What is that?".to_owned()],
+        vec!["See:".to_owned(), over.clone()],
+        vec![over.replace("</task-notification>", "")],
+    ] {
+        let told = told(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(told.len() == 1 && told[0].starts_with(r#"turn p2 ""#), "{told:?}");
+    }
+}
+
+#[test]
+fn a_typed_notification_in_the_queue_ends_nothing() {
+    let typed = format!("{} <- what is this?", notice("l1", "a1", "failed"));
+    check(
+        &[
+            user("u", "p", "Go"),
+            calls("a", "l1", "Agent", LAUNCH),
+            record("queue-operation", &format!(r#""operation":"enqueue","content":{typed:?}"#)),
+            record(
+                "attachment",
+                &format!(r#""uuid":"q","attachment":{{"type":"queued_command","prompt":{typed:?}}}"#),
+            ),
+        ],
+        &[r#"turn p "Go" @p"#, r#"launch l1 "Look" "Look at it." @p"#, "activity @p"],
+    );
+}
+
+#[test]
+fn the_tags_of_a_notification_come_in_any_order() {
+    for (body, expected) in [
+        ("<task-id>a1</task-id><summary>s</summary><status>completed</status>", r#"ended l1 success "s" @p"#),
+        (
+            "<summary>s</summary> <status>killed</status> <tool-use-id>l1</tool-use-id>",
+            r#"ended l1 cancelled "s" @p"#,
+        ),
+        (
+            "<result>r</result><usage><n>1</n></usage><status>failed</status><task-id>a1</task-id>",
+            "ended l1 error @p",
+        ),
+        // The first of a name counts, not what is quoted.
+        (
+            "<task-id>a1</task-id><status>failed</status><summary>s</summary><status>completed</status>",
+            r#"ended l1 error "s" @p"#,
+        ),
+        ("<task-id>a1</task-id><result></result><status>completed</status></result>", "activity @p"),
+        (
+            "<task-id>b1</task-id><summary><tool-use-id>l1</tool-use-id></summary><status>x</status>",
+            "activity @p",
+        ),
+        ("<status>completed</status><note><task-id>a1</task-id></note>", "activity @p"),
+        (
+            "<task-id>a1</task-id><status>killed</status><result><task-notification></task-notification></result>",
+            "ended l1 cancelled @p",
+        ),
+        ("<task-id>a1</task-id>", "activity @p"),
+    ] {
+        assert_eq!(told(&[&format!("<task-notification>{body}</task-notification>")]), [expected], "{body}");
+    }
 }
 
 #[test]

@@ -8,10 +8,11 @@ use super::calls::Calls;
 use super::facts::Known;
 use super::ids::{fingerprint, id};
 use super::launches::{Launches, Orphan, PromptKey};
+use super::notification::Notification;
 use super::record::{Record, filled};
 use super::say::{Say, cut};
 use super::turns::{Place, Turns};
-use super::user_text::{Notification, UserText, prompt};
+use super::user_text::{UserText, prompt};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome};
 use crate::contract::Moment;
@@ -161,8 +162,8 @@ impl Mapper {
             Some("system") => self.system(record, &mut say),
             Some("attachment") => self.attachment(record, &mut say),
             Some("queue-operation") if record.operation.text() == Some("enqueue") => {
-                if let Some(notification) = record.content.text().and_then(Notification::of) {
-                    self.task_reports(notification, &mut say);
+                if let Some(notification) = record.content.text().and_then(|text| Notification::of(&[text])) {
+                    self.task_reports(&notification, &mut say);
                 }
             }
             Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
@@ -217,7 +218,7 @@ impl Mapper {
         match text {
             UserText::Interruption { of_tool_use } => self.interrupt(*of_tool_use, say),
             UserText::Notification(notification) => {
-                self.task_reports(*notification, say);
+                self.task_reports(notification, say);
                 if self.turns.open_id().is_none() {
                     self.start_turn(record, None, None, offset, say);
                 }
@@ -370,7 +371,7 @@ impl Mapper {
             return;
         }
         if let UserText::Notification(notification) = UserText::of(&attachment.prompt) {
-            self.task_reports(notification, say);
+            self.task_reports(&notification, say);
         }
         say.activity_unless_event();
     }

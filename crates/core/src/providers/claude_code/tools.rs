@@ -8,10 +8,10 @@ use super::content::{Block, Input};
 use super::ids::{fingerprint, id};
 use super::launches::PromptKey;
 use super::mapper::Mapper;
+use super::notification::{Notification, TaskReport};
 use super::record::{Message, Record, filled};
 use super::say::{Say, cut};
 use super::turns::Place;
-use super::user_text::{Notification, TaskReport};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome, WaitState};
 use crate::providers::Said;
@@ -167,7 +167,7 @@ impl Mapper {
         }
     }
 
-    pub(super) fn task_reports(&mut self, notification: Notification<'_>, say: &mut Say<'_>) {
+    pub(super) fn task_reports(&mut self, notification: &Notification<'_>, say: &mut Say<'_>) {
         for TaskReport { task_id, tool_use_id, status, summary } in notification.reports() {
             let outcome = match status {
                 // A report without a status tells of no end.
