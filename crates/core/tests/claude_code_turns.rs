@@ -292,6 +292,30 @@ fn turn_duration_ends_only_the_turn_that_it_measures() {
 }
 
 #[test]
+fn an_interruption_and_a_prompt_settle_what_was_asked_before() {
+    let interruption = |uuid: &str| user(uuid, "p", "[Request interrupted by user]");
+    let error = record(
+        "assistant",
+        &format!(
+            r#""uuid":"e","isApiErrorMessage":true,"message":{{"id":"e","model":"<synthetic>","content":[{TEXT}]}}"#
+        ),
+    );
+    let command = user("c", "p1", "<command-name>/review</command-name>");
+    let carried = meta("m", "p1", "You are a reviewer.");
+    let picture = user_with("i", "p1", r#"[{"type":"image"}]"#, "");
+    for (lines, expected) in [
+        // Each counts if nothing comes between.
+        (vec![picture.clone(), error.clone()], &["turn p1 @p1", r#"done error "api-error" @p1"#][..]),
+        (vec![picture, interruption("x"), error], &[]),
+        (vec![command.clone(), carried.clone()], &[r#"turn p1 "/review" @p1"#]),
+        (vec![command.clone(), interruption("x"), carried.clone()], &[]),
+        (vec![command, user("u", "p2", "Hello"), carried], &[r#"turn p2 "Hello" @p2"#, "activity @p2"]),
+    ] {
+        check(&lines, expected);
+    }
+}
+
+#[test]
 fn an_api_error_fails_the_turn_and_turn_duration_does_not_mend_it() {
     let error = |uuid: &str, message: &str, flag: &str| {
         record(
