@@ -70,7 +70,9 @@ fn a_question_of_an_ended_turn_is_no_wait() {
     check(
         &[
             user("u1", "p1", "One"),
+            assistant("a0", "m0", "", "null"),
             says("a1", "m1"),
+            asks("b0", "m0", "q0"),
             asks("b1", "m1", "q1"),
             result("r1", "q1", "false", ""),
             user("u2", "p2", "Two"),
@@ -84,7 +86,9 @@ fn a_question_of_an_ended_turn_is_no_wait() {
         ],
         &[
             r#"turn p1 "One" @p1"#,
+            "activity @p1",
             "done success @p1",
+            "tool q0 AskUserQuestion @p1",
             "tool q1 AskUserQuestion @p1",
             "finished q1 success",
             r#"turn p2 "Two" @p2"#,
