@@ -103,6 +103,43 @@ fn journals_bind_by_evidence_then_by_equal_prompts_in_order() {
 }
 
 #[test]
+fn journals_do_not_bind_to_launches_that_were_over_or_never_ran() {
+    let text = "Look at it.";
+    let at = |second: u32| format!(r#","timestamp":"2026-03-01T10:00:{second:02}Z""#);
+    let claims = |results: &[String], orphans: &[&Orphan]| -> Vec<String> {
+        let mut mapper = Mapper::new(Role::Root);
+        let calls = ["l1", "l2", "l3"].map(|launch| calls(launch, launch, "Agent", LAUNCH));
+        feed(&mut mapper, [&[user("u", "p", "Go")], &calls[..], results].concat().join("\n").as_bytes());
+        let orphans: Vec<Orphan> = orphans.iter().copied().cloned().collect();
+        mapper.claim(&orphans).into_iter().map(|(agent, launch)| format!("{agent} {launch}")).collect()
+    };
+    let ok = |launch: &str, second: u32| result(&format!("r-{launch}"), launch, "false", &at(second));
+    let refused = |launch: &str, rest: &str| result(&format!("r-{launch}"), launch, "true", rest);
+    let [a, b, c] = [("a", 2), ("b", 5), ("c", 8)].map(|(agent, second)| orphan(agent, second, "p", text));
+    let mut untimed = Orphan { first_time: None, ..orphan("0", 0, "p", text) };
+    let all = [&c, &b, &a];
+    for (results, orphans, expected) in [
+        // One after the other, read when all is over.
+        (vec![ok("l1", 4), ok("l2", 7), ok("l3", 9)], &all[..], vec!["a l1", "b l2", "c l3"]),
+        // Over before the journal began, or at its very beginning.
+        (vec![ok("l1", 4), ok("l2", 4)], &[&b], vec!["b l3"]),
+        (vec![ok("l1", 5)], &[&b], vec!["b l1"]),
+        (vec![ok("l1", 4), ok("l2", 4), ok("l3", 4)], &[&b], vec![]),
+        // Refused while others ran; it failed, but there is no other.
+        (vec![refused("l1", &at(9))], &all[..], vec!["a l2", "b l3", "c l1"]),
+        (vec![refused("l1", &at(3))], &[&b], vec!["b l2"]),
+        (vec![refused("l1", "")], &[&b], vec!["b l2"]),
+    ] {
+        assert_eq!(claims(&results, orphans), expected, "{results:?}");
+    }
+    // Without a time last, whatever its id; it may be anyone's.
+    assert_eq!(claims(&[], &[&untimed, &b, &a]), ["a l1", "b l2", "0 l3"]);
+    assert_eq!(claims(&[ok("l1", 4)], &[&untimed]), ["0 l1"]);
+    untimed.agent_id = "z".into();
+    assert_eq!(claims(&[], &[&untimed, &a]), ["a l1", "z l2"]);
+}
+
+#[test]
 fn lines_are_read_as_javascript_reads_them() {
     let title = |line: &str| {
         let mut mapper = Mapper::new(Role::Root);

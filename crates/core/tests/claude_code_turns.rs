@@ -230,6 +230,92 @@ fn an_interruption_cancels_the_open_turn() {
 }
 
 #[test]
+fn turn_duration_ends_only_the_turn_that_it_measures() {
+    let after =
+        |uuid: &str, parent: &str| system(uuid, "turn_duration", &format!(r#","parentUuid":"{parent}""#));
+    check(
+        &[
+            user("u1", "p1", "One"),
+            says("a1", "m1"),
+            system("h1", "stop_hook_summary", r#","parentUuid":"a1""#),
+            user("u2", "p2", "Two"),
+            // Late, and a late hook's: each follows what the turn before wrote.
+            system("h2", "stop_hook_summary", r#","parentUuid":"h1""#),
+            after("d1", "a1"),
+            after("d2", "h1"),
+            after("d3", "h2"),
+            // Without a parent, or after one that was lost: not before the agent has said anything, nor while a call is open.
+            system("d4", "turn_duration", ""),
+            calls("a2", "t2", "Bash", "{}"),
+            system("d5", "turn_duration", ""),
+            after("d6", "lost"),
+            after("d7", "a1"),
+            result("r2", "t2", "false", ""),
+            after("d8", "lost"),
+            // A call that an earlier turn left open is not waited for.
+            user("u3", "p3", "Three"),
+            calls("a3", "t3", "Bash", "{}"),
+            user("i3", "p3", "[Request interrupted by user]"),
+            user("u4", "p4", "Four"),
+            assistant("a4", "m4", TEXT, "null"),
+            system("d9", "turn_duration", ""),
+            // A line of an ended message is no record of the next turn.
+            user("u5", "p5", "Five"),
+            says("a5", "m5"),
+            user("u6", "p6", "Six"),
+            says("b5", "m5"),
+            after("d10", "b5"),
+            calls("a6", "t6", "Bash", "{}"),
+            after("d11", "a6"),
+        ],
+        &[
+            r#"turn p1 "One" @p1"#,
+            "done success @p1",
+            r#"turn p2 "Two" @p2"#,
+            "tool t2 Bash @p2",
+            "finished t2 success @p2",
+            "done success @p2",
+            r#"turn p3 "Three" @p3"#,
+            "tool t3 Bash @p3",
+            "done cancelled @p3",
+            r#"turn p4 "Four" @p4"#,
+            "activity @p4",
+            "done success @p4",
+            r#"turn p5 "Five" @p5"#,
+            "done success @p5",
+            r#"turn p6 "Six" @p6"#,
+            "activity @p5",
+            "tool t6 Bash @p6",
+            "done success @p6",
+        ],
+    );
+}
+
+#[test]
+fn an_interruption_and_a_prompt_settle_what_was_asked_before() {
+    let interruption = |uuid: &str| user(uuid, "p", "[Request interrupted by user]");
+    let error = record(
+        "assistant",
+        &format!(
+            r#""uuid":"e","isApiErrorMessage":true,"message":{{"id":"e","model":"<synthetic>","content":[{TEXT}]}}"#
+        ),
+    );
+    let command = user("c", "p1", "<command-name>/review</command-name>");
+    let carried = meta("m", "p1", "You are a reviewer.");
+    let picture = user_with("i", "p1", r#"[{"type":"image"}]"#, "");
+    for (lines, expected) in [
+        // Each counts if nothing comes between.
+        (vec![picture.clone(), error.clone()], &["turn p1 @p1", r#"done error "api-error" @p1"#][..]),
+        (vec![picture, interruption("x"), error], &[]),
+        (vec![command.clone(), carried.clone()], &[r#"turn p1 "/review" @p1"#]),
+        (vec![command.clone(), interruption("x"), carried.clone()], &[]),
+        (vec![command, user("u", "p2", "Hello"), carried], &[r#"turn p2 "Hello" @p2"#, "activity @p2"]),
+    ] {
+        check(&lines, expected);
+    }
+}
+
+#[test]
 fn an_api_error_fails_the_turn_and_turn_duration_does_not_mend_it() {
     let error = |uuid: &str, message: &str, flag: &str| {
         record(

@@ -4,6 +4,7 @@
 //! Never: holds more than [`OPEN`] open calls or [`EARLY`] results without a call; the oldest is given up.
 
 use super::bounded::{Bounded, Recent};
+use crate::agent::Outcome;
 
 /// Open calls that are remembered.
 const OPEN: usize = 1024;
@@ -25,6 +26,8 @@ pub(super) struct Calls {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) kind: CallKind,
+    /// The turn that made it.
+    pub(super) turn: Option<u64>,
 }
 
 /// What a call is to us.
@@ -51,17 +54,35 @@ pub(super) struct CallResult {
     pub(super) agent_id: Option<String>,
 }
 
-/// `toolUseResult.status`
+/// What `toolUseResult.status` tells of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// None given.
+    /// Nothing.
     Absent,
-    /// `completed`
-    Completed,
-    /// `async_launched`
-    AsyncLaunched,
-    /// Any other.
-    Other,
+    /// It runs beside its parent (`async_launched`).
+    Launched,
+    /// It has ended.
+    Ended(Outcome),
+    /// A word of another version, which tells of no end.
+    Unknown,
+}
+
+impl Status {
+    pub(super) fn of(word: Option<&str>) -> Self {
+        match word {
+            None => Self::Absent,
+            Some("async_launched") => Self::Launched,
+            Some("completed") => Self::Ended(Outcome::Success),
+            Some("killed" | "cancelled" | "canceled") => Self::Ended(Outcome::Cancelled),
+            Some("failed" | "error") => Self::Ended(Outcome::Error),
+            Some(_) => Self::Unknown,
+        }
+    }
+
+    /// What is left of it where it may speak of another result of the same record: it ends nothing.
+    pub(super) fn of_several(self) -> Self {
+        if self == Self::Launched { self } else { Self::Absent }
+    }
 }
 
 impl Calls {
@@ -94,11 +115,15 @@ impl Calls {
         None
     }
 
-    /// Takes the tool or question that was opened last.
-    pub(super) fn take_last(&mut self) -> Option<Call> {
+    /// Whether a call of `turn` is open.
+    pub(super) fn any_open(&self, turn: u64) -> bool {
+        self.open.values().any(|call| call.turn == Some(turn))
+    }
+
+    /// Takes the call that `turn` opened last.
+    pub(super) fn take_last(&mut self, turn: Option<u64>) -> Option<Call> {
         let key = self.open.keys().next_back()?;
-        let is_launch = |call: &mut Call| matches!(call.kind, CallKind::Launch { .. });
-        if self.open.get_mut(key).is_some_and(is_launch) {
+        if self.open.get_mut(key)?.turn != turn {
             return None;
         }
         self.open.remove(key)

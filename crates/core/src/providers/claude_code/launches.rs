@@ -5,6 +5,7 @@
 
 use super::bounded::Bounded;
 use super::ids::{fingerprint, fingerprint_all, id};
+use crate::agent::Outcome;
 use crate::contract::Moment;
 
 /// Launches that are remembered; a further one takes the place of the oldest.
@@ -44,7 +45,27 @@ struct Launch {
     id: String,
     prompt: Option<PromptKey>,
     agent_id: Option<String>,
-    is_done: bool,
+    end: Option<End>,
+}
+
+#[derive(Debug)]
+struct End {
+    time: Option<Moment>,
+    outcome: Outcome,
+}
+
+impl Launch {
+    /// Whether it may have begun the journal of `orphan`: the same prompt, and not over before its first record.
+    fn suits(&self, orphan: &Orphan) -> bool {
+        let time_of_end = self.end.as_ref().and_then(|end| end.time);
+        let was_over = time_of_end.zip(orphan.first_time).is_some_and(|(end, first)| end < first);
+        self.agent_id.is_none() && self.prompt == Some(orphan.prompt) && !was_over
+    }
+
+    /// Whether it may never have run: it failed, or was refused.
+    fn is_doubtful(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.outcome != Outcome::Success)
+    }
 }
 
 impl Launches {
@@ -57,14 +78,14 @@ impl Launches {
     }
 
     pub(super) fn start(&mut self, launch: &str, prompt: Option<PromptKey>) {
-        let entry = Launch { id: launch.to_owned(), prompt, agent_id: None, is_done: false };
+        let entry = Launch { id: launch.to_owned(), prompt, agent_id: None, end: None };
         self.0.insert(fingerprint(launch), entry);
     }
 
     /// Ends `launch`; `false` where it is unknown or has ended.
-    pub(super) fn finish(&mut self, launch: &str) -> bool {
-        let launch = self.0.get_mut(fingerprint(launch));
-        launch.is_some_and(|launch| !std::mem::replace(&mut launch.is_done, true))
+    pub(super) fn finish(&mut self, launch: &str, outcome: Outcome, time: Option<Moment>) -> bool {
+        let launch = self.0.get_mut(fingerprint(launch)).filter(|launch| launch.end.is_none());
+        launch.is_some_and(|launch| launch.end.replace(End { time, outcome }).is_none())
     }
 
     /// The launch with one of these native ids, the first that is known.
@@ -97,16 +118,15 @@ impl Launches {
     }
 
     /// Binds journals by equal prompts. Where several launches have the same prompt, journals in the order of their first
-    /// records (then of their ids; without a time last) get the launches in the order of their calls.
+    /// records (then of their ids; without a time last) get the launches in the order of their calls, those that failed last.
     pub(super) fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
         let mut orphans: Vec<&Orphan> = orphans.iter().collect();
         orphans.sort_by_key(|orphan| (orphan.first_time.is_none(), orphan.first_time, &orphan.agent_id));
         let mut bound = Vec::new();
         for orphan in orphans {
-            let free = |launch: &&Launch| launch.agent_id.is_none() && launch.prompt == Some(orphan.prompt);
             let launch = match self.of(&orphan.agent_id) {
                 Some(launch) => Some(launch.to_owned()),
-                None => self.0.values().find(free).map(|launch| launch.id.clone()),
+                None => self.free(orphan).map(|launch| launch.id.clone()),
             };
             let Some(launch) = launch else { continue };
             if let Some(entry) = self.0.get_mut(fingerprint(&launch)) {
@@ -115,5 +135,9 @@ impl Launches {
             bound.push((orphan.agent_id.clone(), launch));
         }
         bound
+    }
+
+    fn free(&self, orphan: &Orphan) -> Option<&Launch> {
+        self.0.values().filter(|launch| launch.suits(orphan)).min_by_key(|launch| launch.is_doubtful())
     }
 }

@@ -8,10 +8,11 @@ use super::calls::Calls;
 use super::facts::Known;
 use super::ids::{fingerprint, id};
 use super::launches::{Launches, Orphan, PromptKey};
+use super::notification::Notification;
 use super::record::{Record, filled};
 use super::say::{Say, cut};
 use super::turns::{Place, Turns};
-use super::user_text::{Notification, UserText, prompt};
+use super::user_text::{UserText, prompt};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome};
 use crate::contract::Moment;
@@ -126,8 +127,9 @@ impl Mapper {
         self.launches.of(&id(agent_id)?)
     }
 
-    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most; among launches with
-    /// the same prompt, the journal whose first record is earliest (then by agent id) gets the earliest call.
+    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most, and none that
+    /// begins after its end; among launches with the same prompt, the journal whose first record is earliest (then by agent id)
+    /// gets the earliest call, or one that failed where there is no other.
     pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
         self.launches.claim(orphans)
     }
@@ -166,14 +168,16 @@ impl Mapper {
             Some("system") => self.system(record, &mut say),
             Some("attachment") => self.attachment(record, &mut say),
             Some("queue-operation") if record.operation.text() == Some("enqueue") => {
-                if let Some(notification) = record.content.text().and_then(Notification::of) {
-                    self.task_reports(notification, &mut say);
+                if let Some(notification) = record.content.text().and_then(|text| Notification::of(&[text])) {
+                    self.task_reports(&notification, &mut say);
                 }
             }
             Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
             _ => {}
         }
-        if let Some(uuid) = uuid {
+        if let Some(uuid) = uuid
+            && say.turn.as_deref() == self.turns.open_id()
+        {
             self.turns.read(uuid);
         }
     }
@@ -211,8 +215,7 @@ impl Mapper {
             && let UserText::Plain(texts) = text
         {
             let key = self.context_prompt.map(|id| PromptKey::new(id, texts.iter().copied()));
-            let time = say.time().map(crate::contract::Timestamp::moment);
-            self.first_prompt = Some(FirstPrompt { key, time });
+            self.first_prompt = Some(FirstPrompt { key, time: say.moment() });
         }
     }
 
@@ -221,7 +224,7 @@ impl Mapper {
         match text {
             UserText::Interruption { of_tool_use } => self.interrupt(*of_tool_use, say),
             UserText::Notification(notification) => {
-                self.task_reports(*notification, say);
+                self.task_reports(notification, say);
                 if self.turns.open_id().is_none() {
                     self.start_turn(record, None, None, offset, say);
                 }
@@ -308,7 +311,7 @@ impl Mapper {
         let place = self.turns.place(message_id.map(fingerprint));
         match place {
             Place::Open => {}
-            Place::Past => say.turn = self.turns.past_id().map(str::to_owned),
+            Place::Past { .. } => say.turn = self.turns.past_id().map(str::to_owned),
             // What the program itself says without being asked (after an interruption, on resuming) is no turn.
             Place::New if is_synthetic && !(is_api_error && self.is_asked) => return,
             Place::New => {
@@ -326,10 +329,11 @@ impl Mapper {
         }
         for block in message.content.blocks() {
             if block.kind.text() == Some("tool_use") {
-                self.tool_use(block, say);
+                self.tool_use(block, &place, say);
             }
         }
-        let ends = place != Place::Past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
+        let is_past = matches!(place, Place::Past { .. });
+        let ends = !is_past && (is_api_error || message.stop_reason.text() == Some("end_turn"));
         if !ends {
             say.activity_unless_event();
         }
@@ -341,10 +345,19 @@ impl Mapper {
     }
 
     fn system(&mut self, record: &Record<'_>, say: &mut Say<'_>) {
+        let parent = filled(&record.parent_uuid).map(fingerprint);
+        // What follows a record of an earlier turn may be written late. A parent that never came tells nothing.
+        let parent = parent.filter(|parent| self.uuids.contains(*parent));
+        if parent.is_some_and(|parent| !self.turns.has(parent)) {
+            say.turn = None;
+        }
         match record.subtype.text() {
             Some("turn_duration") => {
-                let parent = filled(&record.parent_uuid).map(fingerprint);
-                if self.turns.open_id().is_some() && !self.turns.is_of_past(parent) {
+                let is_open = match parent {
+                    Some(parent) => self.turns.has(parent),
+                    None => self.has_paused(),
+                };
+                if is_open {
                     self.end_turn(Outcome::Success, None, say);
                 }
             }
@@ -353,13 +366,18 @@ impl Mapper {
         }
     }
 
+    /// Whether the open turn could be over: the agent has said something, and waits for nothing.
+    fn has_paused(&self) -> bool {
+        self.turns.answered_id().is_some_and(|turn| !self.calls.any_open(fingerprint(turn)))
+    }
+
     fn attachment(&mut self, record: &Record<'_>, say: &mut Say<'_>) {
         let Some(attachment) = &record.attachment.0 else { return };
         if attachment.kind.text() != Some("queued_command") {
             return;
         }
         if let UserText::Notification(notification) = UserText::of(&attachment.prompt) {
-            self.task_reports(notification, say);
+            self.task_reports(&notification, say);
         }
         say.activity_unless_event();
     }

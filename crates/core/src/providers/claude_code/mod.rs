@@ -10,6 +10,7 @@ mod facts;
 mod ids;
 mod launches;
 mod mapper;
+mod notification;
 mod recognize;
 mod record;
 mod say;

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::ids::id;
 use super::record::{Record, filled};
 use crate::agent::AgentEvent;
-use crate::contract::Timestamp;
+use crate::contract::{Moment, Timestamp};
 use crate::providers::{Context, Mapped, Said};
 use crate::text::fit;
 
@@ -38,8 +38,8 @@ impl<'o> Say<'o> {
         }
     }
 
-    pub(super) fn time(&self) -> Option<&Timestamp<'static>> {
-        self.time.as_ref()
+    pub(super) fn moment(&self) -> Option<Moment> {
+        self.time.as_ref().map(Timestamp::moment)
     }
 
     pub(super) fn event(&mut self, event: AgentEvent) {

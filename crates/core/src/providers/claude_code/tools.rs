@@ -8,15 +8,16 @@ use super::content::{Block, Input};
 use super::ids::{fingerprint, id};
 use super::launches::PromptKey;
 use super::mapper::Mapper;
+use super::notification::{Notification, TaskReport};
 use super::record::{Message, Record, filled};
 use super::say::{Say, cut};
-use super::user_text::{Notification, TaskReport};
+use super::turns::Place;
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome, WaitState};
 use crate::providers::Said;
 
 impl Mapper {
-    pub(super) fn tool_use(&mut self, block: &Block<'_>, say: &mut Say<'_>) {
+    pub(super) fn tool_use(&mut self, block: &Block<'_>, place: &Place, say: &mut Say<'_>) {
         let (Some(call_id), Some(name)) = (filled(&block.id).and_then(id), filled(&block.name)) else {
             return;
         };
@@ -28,7 +29,10 @@ impl Mapper {
         let input = block.input.0.as_ref().unwrap_or(&nothing);
         let kind = match name {
             "Agent" | "Task" => CallKind::Launch { in_background: input.run_in_background.is_true() },
-            "ExitPlanMode" | "AskUserQuestion" => CallKind::Question,
+            // After the end of its turn nothing waits for an answer.
+            "ExitPlanMode" | "AskUserQuestion" if *place != (Place::Past { has_ended: true }) => {
+                CallKind::Question
+            }
             "Workflow" => CallKind::Workflow,
             _ => CallKind::Tool,
         };
@@ -52,7 +56,8 @@ impl Mapper {
                 });
             }
         }
-        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind }) {
+        let turn = say.turn.as_deref().map(fingerprint);
+        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind, turn }) {
             self.finish(call, result, say);
         }
     }
@@ -74,15 +79,11 @@ impl Mapper {
         let is_result = |block: &&Block<'_>| block.kind.text() == Some("tool_result");
         let results: Vec<&Block<'_>> = message.content.blocks().iter().filter(is_result).collect();
         // `toolUseResult` speaks of the record's only result; among several it could be anyone's.
-        let details = record.tool_use_result.0.as_ref().filter(|_| results.len() == 1);
+        let details = record.tool_use_result.0.as_ref();
+        let told = Status::of(details.and_then(|details| details.status.text()));
+        let (status, details) = if results.len() == 1 { (told, details) } else { (told.of_several(), None) };
         for block in results {
             let Some(call_id) = filled(&block.tool_use_id).and_then(id) else { continue };
-            let status = match details.and_then(|details| details.status.text()) {
-                None => Status::Absent,
-                Some("completed") => Status::Completed,
-                Some("async_launched") => Status::AsyncLaunched,
-                Some(_) => Status::Other,
-            };
             let result = CallResult {
                 is_error: block.is_error.is_true(),
                 status,
@@ -95,7 +96,7 @@ impl Mapper {
     }
 
     fn finish(&mut self, call: Call, result: CallResult, say: &mut Say<'_>) {
-        let Call { id: call_id, kind } = call;
+        let Call { id: call_id, kind, .. } = call;
         let CallResult { is_error, status, agent_id } = result;
         let outcome = if is_error { Outcome::Error } else { Outcome::Success };
         match kind {
@@ -103,23 +104,24 @@ impl Mapper {
             CallKind::Tool => tool_finished(call_id, outcome, say),
             CallKind::Workflow => {
                 tool_finished(call_id.clone(), outcome, say);
-                if !is_error && status == Status::AsyncLaunched {
+                if !is_error && status == Status::Launched {
                     self.launch(&call_id, &Input::default(), say);
                     self.launched(call_id, agent_id, say);
                 }
             }
             CallKind::Launch { in_background } => {
-                let goes_on = match status {
-                    Status::Completed => false,
-                    Status::AsyncLaunched | Status::Other => true,
+                let end = match status {
+                    _ if is_error => Some(Outcome::Error),
+                    Status::Ended(outcome) => Some(outcome),
+                    Status::Launched | Status::Unknown => None,
                     // The journals of sub-agents have no `toolUseResult`.
-                    Status::Absent => in_background,
+                    Status::Absent => (!in_background).then_some(Outcome::Success),
                 };
-                if goes_on && !is_error {
-                    self.launched(call_id, agent_id, say);
-                } else {
+                if let Some(outcome) = end {
                     self.bound(&call_id, agent_id, say);
                     self.subagent_done(call_id, outcome, None, say);
+                } else {
+                    self.launched(call_id, agent_id, say);
                 }
             }
         }
@@ -145,23 +147,27 @@ impl Mapper {
         summary: Option<String>,
         say: &mut Say<'_>,
     ) {
-        if self.launches.finish(&launch) {
+        if self.launches.finish(&launch, outcome, say.moment()) {
             say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
         }
     }
 
     /// The call that an interruption refused, where its result has not been written before.
     pub(super) fn refuse_last_call(&mut self, say: &mut Say<'_>) {
-        match self.calls.take_last() {
-            Some(Call { id, kind: CallKind::Question }) => {
+        let turn = say.turn.as_deref().map(fingerprint);
+        match self.calls.take_last(turn) {
+            Some(Call { id, kind: CallKind::Question, .. }) => {
                 say.event(AgentEvent::WaitFinished { wait_id: id, agent_id: None });
+            }
+            Some(Call { id, kind: CallKind::Launch { .. }, .. }) => {
+                self.subagent_done(id, Outcome::Cancelled, None, say);
             }
             Some(Call { id, .. }) => tool_finished(id, Outcome::Cancelled, say),
             None => {}
         }
     }
 
-    pub(super) fn task_reports(&mut self, notification: Notification<'_>, say: &mut Say<'_>) {
+    pub(super) fn task_reports(&mut self, notification: &Notification<'_>, say: &mut Say<'_>) {
         for TaskReport { task_id, tool_use_id, status, summary } in notification.reports() {
             let outcome = match status {
                 // A report without a status tells of no end.

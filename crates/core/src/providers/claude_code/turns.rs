@@ -6,13 +6,14 @@
 use super::bounded::Recent;
 use super::ids::{fingerprint, id};
 
-/// Turn ids and message ids that are remembered at least.
+/// Turn ids, message ids and records of a turn that are remembered at least.
 const REMEMBERED: usize = 8192;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Turns {
     open: Option<Turn>,
+    /// The turn before the open one, or the last one.
     past: Option<Past>,
     used: Recent,
     messages: Recent,
@@ -22,15 +23,33 @@ pub(super) struct Turns {
 struct Turn {
     id: String,
     last_message: Option<u64>,
-    last_record: Option<u64>,
+    /// Whether the agent has said anything in it.
+    is_answered: bool,
+    /// Its records since it was opened.
+    records: Recent,
 }
 
-/// The turn before the open one, or the last one.
 #[derive(Debug)]
 struct Past {
-    turn: Turn,
-    /// Whether it can go on: it ended, and no other turn followed.
-    ended: bool,
+    id: String,
+    last_message: Option<u64>,
+    /// Whether it came to an end, rather than giving way to the next turn.
+    has_ended: bool,
+}
+
+impl Turn {
+    fn new(id: String) -> Self {
+        Self { id, last_message: None, is_answered: false, records: Recent::new(REMEMBERED) }
+    }
+
+    fn pass(self, has_ended: bool) -> Past {
+        Past { id: self.id, last_message: self.last_message, has_ended }
+    }
+
+    fn answered_by(&mut self, message: Option<u64>) {
+        self.last_message = message;
+        self.is_answered = true;
+    }
 }
 
 /// Where an assistant line belongs.
@@ -39,7 +58,10 @@ pub(super) enum Place {
     /// To the open turn.
     Open,
     /// To the past turn: a further line of its last message.
-    Past,
+    Past {
+        /// The turn has come to an end.
+        has_ended: bool,
+    },
     /// To no turn yet.
     New,
 }
@@ -54,7 +76,7 @@ impl Turns {
     }
 
     pub(super) fn past_id(&self) -> Option<&str> {
-        self.past.as_ref().map(|past| past.turn.id.as_str())
+        self.past.as_ref().map(|past| past.id.as_str())
     }
 
     /// The id for a turn that starts: `prompt_id` if no turn had it, else `fallback`.
@@ -69,17 +91,15 @@ impl Turns {
     /// Opens the turn `id`; one that is still open is superseded.
     pub(super) fn start(&mut self, id: String) {
         self.used.remember(fingerprint(&id));
-        if let Some(turn) = self.open.replace(Turn { id, last_message: None, last_record: None }) {
-            self.past = Some(Past { turn, ended: false });
-        } else if let Some(past) = &mut self.past {
-            past.ended = false;
+        if let Some(turn) = self.open.replace(Turn::new(id)) {
+            self.past = Some(turn.pass(false));
         }
     }
 
     /// Ends the open turn.
     pub(super) fn end(&mut self) {
         if let Some(turn) = self.open.take() {
-            self.past = Some(Past { turn, ended: true });
+            self.past = Some(turn.pass(true));
         }
     }
 
@@ -88,48 +108,51 @@ impl Turns {
         if self.open.is_some() {
             return None;
         }
-        let past = self.past.as_mut().filter(|past| past.ended)?;
-        past.ended = false;
-        let id = past.turn.id.clone();
-        self.open = Some(Turn { id: id.clone(), last_message: None, last_record: past.turn.last_record });
+        let id = self.past.as_ref()?.id.clone();
+        self.open = Some(Turn::new(id.clone()));
         Some(id)
     }
 
     /// Places a line of the message `message`.
     pub(super) fn place(&mut self, message: Option<u64>) -> Place {
-        let of_past = self.past.as_ref().is_some_and(|past| past.turn.last_message == message);
-        if message.is_some() && of_past {
-            return Place::Past;
+        if let Some(past) = &self.past
+            && message.is_some()
+            && past.last_message == message
+        {
+            return Place::Past { has_ended: past.has_ended };
         }
         let is_new = message.is_none_or(|message| self.messages.remember(message));
         match &mut self.open {
             Some(turn) => {
-                turn.last_message = message;
+                turn.answered_by(message);
                 Place::Open
             }
             None if is_new => Place::New,
-            None => Place::Past,
+            None => Place::Past { has_ended: true },
         }
     }
 
     /// Notes the message that the open turn was started by.
     pub(super) fn started_by(&mut self, message: Option<u64>) {
         if let Some(turn) = &mut self.open {
-            turn.last_message = message;
+            turn.answered_by(message);
         }
     }
 
-    /// Notes the record just read, which is the parent of what the program writes next about the same turn.
+    /// Notes a record of the open turn.
     pub(super) fn read(&mut self, record: u64) {
-        if let Some(turn) = self.open.as_mut().or(self.past.as_mut().map(|past| &mut past.turn)) {
-            turn.last_record = Some(record);
+        if let Some(turn) = &mut self.open {
+            turn.records.remember(record);
         }
     }
 
-    /// Whether a record whose parent is `parent` speaks of the past turn although another is open.
-    pub(super) fn is_of_past(&self, parent: Option<u64>) -> bool {
-        let last = self.past.as_ref().and_then(|past| past.turn.last_record);
-        let open = self.open.as_ref().and_then(|turn| turn.last_record);
-        parent.is_some() && parent == last && parent != open
+    /// Whether `record` is one of the open turn.
+    pub(super) fn has(&self, record: u64) -> bool {
+        self.open.as_ref().is_some_and(|turn| turn.records.contains(record))
+    }
+
+    /// The open turn, once the agent has said anything in it.
+    pub(super) fn answered_id(&self) -> Option<&str> {
+        self.open.as_ref().filter(|turn| turn.is_answered).map(|turn| turn.id.as_str())
     }
 }

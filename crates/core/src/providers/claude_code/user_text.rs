@@ -4,6 +4,7 @@
 //! itself are told apart, by how a text starts. Never: reads meaning from what a person or a model wrote.
 
 use super::content::Content;
+use super::notification::Notification;
 use crate::text::fit;
 
 /// See the module.
@@ -28,7 +29,6 @@ pub(super) enum UserText<'a> {
 
 const INTERRUPTION: &str = "[Request interrupted by user";
 const STOP_HOOK: &str = "Stop hook feedback";
-const NOTIFICATION: &str = "<task-notification>";
 const REMINDER: (&str, &str) = ("<system-reminder>", "</system-reminder>");
 const COMMAND: [&str; 2] = ["<command-name>", "<command-message>"];
 const LOCAL: [&str; 7] = [
@@ -48,8 +48,8 @@ impl<'a> UserText<'a> {
         let starts_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| first.starts_with(prefix));
         if let Some(interruption) = interruption(first) {
             interruption
-        } else if first.starts_with(NOTIFICATION) {
-            Self::Notification(Notification(first))
+        } else if let Some(notification) = Notification::of(&texts) {
+            Self::Notification(notification)
         } else if starts_with(&LOCAL) {
             Self::Local
         } else if starts_with(&COMMAND)
@@ -110,41 +110,4 @@ fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;
     let inside = inside.trim();
     (!inside.is_empty()).then_some(inside)
-}
-
-/// A text of one or more task notifications.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Notification<'a>(&'a str);
-
-/// One background task's report.
-#[derive(Debug, PartialEq)]
-pub(super) struct TaskReport<'a> {
-    pub(super) task_id: Option<&'a str>,
-    pub(super) tool_use_id: Option<&'a str>,
-    pub(super) status: Option<&'a str>,
-    pub(super) summary: Option<&'a str>,
-}
-
-impl<'a> Notification<'a> {
-    pub(super) fn of(text: &'a str) -> Option<Self> {
-        text.starts_with(NOTIFICATION).then_some(Self(text))
-    }
-
-    pub(super) fn reports(self) -> impl Iterator<Item = TaskReport<'a>> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let body = rest.trim_start().strip_prefix(NOTIFICATION)?;
-            let (body, after) = body.split_once("</task-notification>").unwrap_or((body, ""));
-            rest = after;
-            // What the task itself wrote comes last and may quote anything.
-            let head = ["<summary>", "<result>"].iter().filter_map(|tag| body.find(tag)).min();
-            let head = &body[..head.unwrap_or(body.len())];
-            Some(TaskReport {
-                task_id: tag(head, "task-id"),
-                tool_use_id: tag(head, "tool-use-id"),
-                status: tag(head, "status"),
-                summary: tag(body, "summary"),
-            })
-        })
-    }
 }
