@@ -247,7 +247,10 @@ test("redact hides by name, by text and by registration, in any JSON value", () 
     list: ["[REDACTED] inside"],
   });
   assert.equal(value.password, "open sesame");
-  const named = { "my-registered-secret": 1, a: { "x my-registered-secret": [{ "my-registered-secret": 2 }] } };
+  const named = {
+    "my-registered-secret": 1,
+    a: { "x my-registered-secret": [{ "my-registered-secret": 2 }] },
+  };
   assert.deepEqual(redact(named, { secrets: ["my-registered-secret"] }), {
     "[REDACTED]": 1,
     a: { "x [REDACTED]": [{ "[REDACTED]": 2 }] },
