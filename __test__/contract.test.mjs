@@ -247,6 +247,17 @@ test("redact hides by name, by text and by registration, in any JSON value", () 
     list: ["[REDACTED] inside"],
   });
   assert.equal(value.password, "open sesame");
+  const named = {
+    "my-registered-secret": 1,
+    a: { "x my-registered-secret": [{ "my-registered-secret": 2 }] },
+  };
+  assert.deepEqual(redact(named, { secrets: ["my-registered-secret"] }), {
+    "[REDACTED]": 1,
+    a: { "x [REDACTED]": [{ "[REDACTED]": 2 }] },
+  });
+  for (const text of ["token=${TOKEN}", 'fetch(url, {credentials: "include"})', "token: refresh race"]) {
+    assert.equal(redact(text), text);
+  }
   assert.throws(() => redact("x", { secrets: ["short"] }), { code: "invalid_option", path: "secrets[0]" });
   assert.throws(() => redact("x", { secrets: "longer than eight" }), {
     code: "invalid_argument",

@@ -100,6 +100,13 @@ fn streams_show_what_is_safe() {
 }
 
 #[test]
+fn a_quote_at_the_end_of_a_piece_may_close_nothing() {
+    assert_eq!(stream(&plain(), &["token: )\"", "fakefake"]), "token: [REDACTED]");
+    assert_eq!(stream(&plain(), &["token: refresh", " ra", "ce"]), "token: refresh race");
+    assert_eq!(stream(&plain(), &["The ", "secret: fakefake", " 1"]), "The secret: [REDACTED] 1");
+}
+
+#[test]
 fn what_a_stream_holds_is_bounded() {
     let block = "AAAABBBBCCCCDDDD\n".repeat(4000);
     let text = format!(

@@ -56,17 +56,24 @@ const EXTENSIONS: &[&str] = &[
     ".py", ".rb", ".rs", ".sh", ".sql", ".toml", ".ts", ".tsx", ".txt", ".yaml", ".yml",
 ];
 
+/// What stands before a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    Nothing,
+    Article,
+    /// A declaration or a member of `this`: only a value in quotes is one.
+    Declaration,
+}
+
 /// A key with what its surroundings say about the value.
 struct Key<'t> {
     name: &'t str,
     /// Where the name begins, with an escape, an article or the word of a declaration before it.
     context: usize,
-    article: bool,
+    lead: Lead,
     in_quotes: bool,
     /// In the query of an URL.
     query: bool,
-    /// A declaration or a member of `this`: only a value in quotes is one.
-    declared: bool,
     separator: &'t str,
 }
 
@@ -115,7 +122,8 @@ pub(super) fn open_context(text: &str) -> Option<usize> {
         )
     });
     let waits = |from: usize| {
-        let rest = &text[from..];
+        // A quote at the end closes something unless a letter follows.
+        let rest = text[from..].trim_end_matches('"');
         rest.trim().is_empty() || (rest.len() <= 80 && !rest.contains(['\n', '"']))
     };
     let pair = PAIR
@@ -196,13 +204,17 @@ fn secret_pair<'t>(text: &'t str, found: &Captures<'t>) -> Option<Key<'t>> {
     let declared = separator.as_str() == ":="
         || declaration_len(before) > 0
         || ["this.", "self."].iter().any(|owner| secret.starts_with(owner));
+    let lead = match declared {
+        true => Lead::Declaration,
+        false if article_len(before) > 0 => Lead::Article,
+        false => Lead::Nothing,
+    };
     Some(Key {
         name: secret,
         context: before.trim_end_matches('\\').len() - lead_len(before),
-        article: article_len(before) > 0,
+        lead,
         in_quotes,
         query: before.ends_with(['?', '&']),
-        declared,
         separator: separator.as_str(),
     })
 }
@@ -255,9 +267,12 @@ fn pair_value(text: &str, key: &Key<'_>, from: usize, last: &mut Run, spans: &mu
         is_harmless_bare(run, key.name, colon)
             || is_reference(&text[start..end])
             || (colon && is_fetch_mode(run, key.name))
-            || (colon && !key.in_quotes && start > from && is_sentence(rest, key.name, key.article))
+            || (colon
+                && !key.in_quotes
+                && start > from
+                && is_sentence(rest, key.name, key.lead == Lead::Article))
     };
-    if key.declared || is_structure || (scheme == 0 && is_harmless()) {
+    if key.lead == Lead::Declaration || is_structure || (scheme == 0 && is_harmless()) {
         return start;
     }
     let is_header = is_header_key(key.name) && (key.separator == ":" || run.contains('='));

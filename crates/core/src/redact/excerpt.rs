@@ -38,7 +38,8 @@ pub(super) fn decoded(mut text: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Whether a line is nothing but a line of a PEM block: one of its borders, or base64.
 ///
-/// A hash in hexadecimal digits is not: no such line of base64 occurs by chance.
+/// Without small letters and capitals both (a hash, a path, a row of one letter) it is not, unless it ends in padding:
+/// no such line of base64 occurs by chance.
 pub(super) fn is_pem_line(line: &str) -> bool {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         compile(concat!(
@@ -48,14 +49,9 @@ pub(super) fn is_pem_line(line: &str) -> bool {
     });
     LINE.captures(line).is_some_and(|found| {
         let body = found.get(1).map_or("", |body| body.as_str());
-        body.is_empty() || !is_hash(body)
+        let has = |kind: fn(&u8) -> bool| body.as_bytes().iter().any(kind);
+        body.is_empty() || body.ends_with('=') || (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase))
     })
-}
-
-fn is_hash(body: &str) -> bool {
-    let is_lower = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
-    let is_upper = |b: u8| b.is_ascii_digit() || matches!(b, b'A'..=b'F');
-    body.bytes().all(is_lower) || body.bytes().all(is_upper)
 }
 
 /// Where a key begins that `text` ends in: a known prefix and too few characters for the rules.
@@ -123,6 +119,7 @@ mod tests {
         for line in [
             &body[1..],
             "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "/home/user/projects/something/very/long/path/of/words",
             "DA39A3EE5E6B4B0D3255BFEF95601890AFD80709",
             &format!("{body} {body}"),
             &format!("x: {body}"),

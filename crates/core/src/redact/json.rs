@@ -28,7 +28,13 @@ impl Redactor {
 
     fn names(&self, json: &mut Json) -> bool {
         match json {
-            Json::Array(items) => items.iter_mut().fold(false, |found, item| self.names(item) || found),
+            Json::Array(items) => {
+                let mut found = false;
+                for item in items {
+                    found |= self.names(item);
+                }
+                found
+            }
             Json::Object(members) => {
                 let mut renamed = false;
                 let mut found = false;
