@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 #[test]
 fn time_is_linear() {
-    const SIZE: usize = 1 << 20;
+    const SIZE: usize = 1 << 18;
     let units = [
         "\"",
         "'",
