@@ -190,11 +190,11 @@ test("the limit is clamped to 1 byte..64 MiB", () => {
 for (const [name, options, member] of [
   ["NaN", Number.NaN, "maxRecordBytes"],
   ["NaN in options", { maxRecordBytes: Number.NaN }, "maxRecordBytes"],
-  ["a text", "262144", undefined],
-  ["null", null, undefined],
+  ["a text", "262144", "options"],
+  ["null", null, "options"],
   ["a text in options", { maxRecordBytes: "262144" }, "maxRecordBytes"],
   ["null in options", { maxRecordBytes: null }, "maxRecordBytes"],
-  ["a BigInt", 5n, undefined],
+  ["a BigInt", 5n, "options"],
   ["an empty selection", { select: {} }, "select"],
   [
     "a selection of too many members",
@@ -210,7 +210,7 @@ for (const [name, options, member] of [
       () => createJsonlRecordDecoder(options),
       (error) => {
         assert.ok(error instanceof LifecycleError);
-        assert.equal(error.code, member === undefined ? "invalid_argument" : "invalid_option");
+        assert.equal(error.code, member === "options" ? "invalid_argument" : "invalid_option");
         assert.equal(error.path, member);
         return true;
       },

@@ -172,6 +172,10 @@ impl NativeProjector {
             parser.end();
         }
         let log = parser.take_diagnostics();
+        if end {
+            // What comes next is another stream.
+            *parser = JsonlParser::default();
+        }
         view.diagnostics = log.kept();
         view.total = log.total();
         view.pending = parser.pending();

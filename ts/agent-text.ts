@@ -37,7 +37,7 @@ export function selectAgentMapping<T>(
     throw new LifecycleError("invalid_argument", "mappings must be a list", { path: "mappings" });
   }
   const known = (mappings as readonly AgentMapping<T>[]).flatMap((mapping) => {
-    const version = parseVersion(mapping.providerVersion);
+    const version = parseVersion(mapping?.providerVersion);
     return version === undefined ? [] : [{ mapping, version }];
   });
   const wanted = parseVersion(providerVersion);

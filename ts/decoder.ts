@@ -7,12 +7,12 @@ import type { Diagnostic } from "./parser.js";
 
 export interface JsonlRecordDecoderOptions {
   /** Longer records are dropped; 262,144 by default, clamped to 1 byte..64 MiB. The line end does not count. */
-  maxRecordBytes?: number;
+  maxRecordBytes?: number | undefined;
   /**
    * Only records whose top-level members of these names (1 to 64) each have one of their strings become values. The others are
    * checked and counted as `skipped`.
    */
-  select?: Readonly<Record<string, readonly string[]>>;
+  select?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** What became of a stream since it began. */
@@ -38,12 +38,16 @@ export interface JsonlRecordDecoder {
    * the line gives. The chunk is the caller's again at once. With `reset` it is the first chunk of a new stream. Text is taken as
    * UTF-8; a pair of surrogates must not be cut.
    *
-   * @throws {LifecycleError} `invalid_chunk` for what is no bytes, or shared memory; the decoder is then as it was.
+   * @throws {LifecycleError} `invalid_chunk` for what is no bytes, or shared or detached memory, `invalid_argument` for a `reset` that
+   *   is no boolean; the decoder is then as it was.
    */
   push(chunk: Uint8Array | string, reset?: boolean): unknown[];
   /** Forgets everything: what comes next is a new stream. */
   reset(): void;
-  /** Ends the stream: a last line that no line end closed is reported as `truncated`, and is no record. */
+  /**
+   * Ends the stream: a last line that no line end closed is reported as `truncated`, and is no record. Bytes that come all the same
+   * go on with that line; `reset` begins a new stream.
+   */
   end(): JsonlRecordDecoderStats;
   /** What became of the stream so far. */
   stats(): JsonlRecordDecoderStats;
@@ -69,6 +73,10 @@ export function createJsonlRecordDecoder(
   return {
     push(chunk, reset = false) {
       const bytes = bytesOf(chunk);
+      if (typeof reset !== "boolean") {
+        // The type of a chunk in its place would wipe the stream.
+        throw new LifecycleError("invalid_argument", "reset must be true or false", { path: "reset" });
+      }
       if (reset) callNative(() => native.reset());
       const values: unknown[] = [];
       for (let from = 0; from < bytes.length; from += SLICE) {
@@ -121,7 +129,9 @@ function optionsOf(options: unknown): {
 } {
   if (typeof options === "number") return { maxRecordBytes: options, select: undefined };
   if (typeof options !== "object" || options === null) {
-    throw new LifecycleError("invalid_argument", "give a limit in bytes or an object of options");
+    throw new LifecycleError("invalid_argument", "options must be a limit in bytes or an object", {
+      path: "options",
+    });
   }
   const { maxRecordBytes, select } = options as Record<string, unknown>;
   return {

@@ -48,7 +48,8 @@ export class JsonlLifecycleParser {
     return events;
   }
 
-  /** Ends the stream: bytes that no line end closed are reported as `truncated`, never taken for a record. */
+  /** Ends the stream: bytes that no line end closed are reported as `truncated`, never taken for a record. Bytes
+   * that come all the same go on with that line. */
   end(): { records: LifecycleEvent[]; diagnostics: Diagnostic[] } {
     callNative(() => this.#native.end());
     return { records: this.records, diagnostics: this.diagnostics };

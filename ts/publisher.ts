@@ -19,6 +19,7 @@ import {
   checkAgentEvent,
   refuseIssues,
 } from "./agent-event.js";
+import { optionsArgument } from "./arguments.js";
 import { LifecycleError } from "./error.js";
 
 /** Takes a valid event; what it returns, the publisher returns. */
@@ -75,12 +76,12 @@ export interface AgentLifecyclePublisher {
  */
 export function createAgentLifecyclePublisher(
   sink: AgentLifecycleSink,
-  options: AgentLifecyclePublisherOptions = {},
+  options?: AgentLifecyclePublisherOptions,
 ): AgentLifecyclePublisher {
   if (typeof sink !== "function") {
     throw new LifecycleError("invalid_argument", "sink must be a function", { path: "sink" });
   }
-  const { fit = false } = options;
+  const { fit = false } = optionsArgument(options, "options");
   if (typeof fit !== "boolean") {
     throw new LifecycleError("invalid_option", "fit must be true or false", { path: "fit" });
   }
@@ -106,12 +107,22 @@ export function createAgentLifecyclePublisher(
 
 /** What a helper was given, as an event of its kind, which is yet to be checked. */
 function ofKind(kind: AgentLifecycleEventKind, given: object = {}): AgentLifecycleEvent {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    refuseIssues([{ path: "$", code: "invalid_type", message: "must be an object" }]);
+  // A promise, a map or a date has no members to publish: taking it for an empty event would say what nobody said.
+  if (typeof given !== "object" || given === null || !isPlain(given)) {
+    refuseIssues([{ path: "$", code: "invalid_type", message: "must be a plain object" }]);
   }
   const event = { kind, ...copyOf(given) };
   event.kind = kind;
   return event as AgentLifecycleEvent;
+}
+
+/** Whether an object is a record of members, of this realm or another, and no built-in thing. */
+function isPlain(given: object): boolean {
+  try {
+    return Object.prototype.toString.call(given) === "[object Object]";
+  } catch {
+    return false;
+  }
 }
 
 /** The own members of an object. Spreading keeps one that is named __proto__ a member. */

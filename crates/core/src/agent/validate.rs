@@ -304,7 +304,9 @@ impl Judge {
     }
 }
 
+/// Where a member stands. A name comes from the caller: what would move a cursor is not repeated.
 fn path(parent: Option<&str>, name: &str) -> String {
+    let name = name.replace(char::is_control, "\u{fffd}");
     match parent {
         Some(parent) => format!("$.{parent}.{name}"),
         None => format!("$.{name}"),

@@ -59,6 +59,9 @@ pub struct Framer {
     /// Offset of the pending line, and its bytes so far.
     start: u64,
     length: u64,
+    /// Bytes of the pending line when the stream was last ended, and whether it was told as dropped then.
+    told: u64,
+    is_drop_told: bool,
     /// How much of a byte order mark the stream has begun with so far; `None` once content was seen.
     bom: Option<usize>,
 }
@@ -67,7 +70,18 @@ impl Framer {
     /// Lines with more than `limit` bytes of content are dropped.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { limit, buffer: Vec::new(), nuls: 0, cr: false, content: 0, start: 0, length: 0, bom: Some(0) }
+        Self {
+            limit,
+            buffer: Vec::new(),
+            nuls: 0,
+            cr: false,
+            content: 0,
+            start: 0,
+            length: 0,
+            told: 0,
+            is_drop_told: false,
+            bom: Some(0),
+        }
     }
 
     /// Offset behind the last line end: what a reader may record as consumed.
@@ -100,22 +114,25 @@ impl Framer {
         }
     }
 
-    /// Ends the stream: what no LF ended is handed to `emit` as [`Frame::Unterminated`], or as over-long.
+    /// Ends the stream: what no LF ended is handed to `emit` as [`Frame::Unterminated`], or as over-long. Where bytes come all the
+    /// same, they go on with that line.
     pub fn end(&mut self, emit: &mut impl FnMut(Frame<'_>)) {
         if let Some(matched @ 1..) = self.bom {
             self.gather(&BOM[..matched]);
         }
         self.bom = None;
-        if self.length == 0 {
+        // What was told once is not told again, and stays the beginning of its line.
+        if self.length == self.told {
             return;
         }
         let (offset, length) = (self.start, self.length);
-        if self.is_oversize() {
+        let is_told = self.is_oversize() && std::mem::replace(&mut self.is_drop_told, true);
+        if self.is_oversize() && !is_told {
             emit(Frame::Oversize { offset, length, head: &self.buffer });
-        } else {
+        } else if !self.is_oversize() {
             emit(Frame::Unterminated { offset, length, bytes: &self.buffer, padding: self.nuls });
         }
-        self.next_line(0);
+        self.told = length;
     }
 
     fn complete_whole(&mut self, line: &[u8], emit: &mut impl FnMut(Frame<'_>)) {
@@ -134,7 +151,9 @@ impl Framer {
 
     fn complete_gathered(&mut self, emit: &mut impl FnMut(Frame<'_>)) {
         let (offset, length) = (self.start, self.length);
-        if self.is_oversize() {
+        if self.is_oversize() && self.is_drop_told {
+            // Told at what was taken for the end of the stream.
+        } else if self.is_oversize() {
             emit(Frame::Oversize { offset, length, head: &self.buffer });
         } else {
             emit(Frame::Line { offset, length, bytes: &self.buffer, padding: self.nuls });
@@ -151,6 +170,8 @@ impl Framer {
         self.nuls = 0;
         self.cr = false;
         self.content = 0;
+        self.told = 0;
+        self.is_drop_told = false;
     }
 
     fn is_oversize(&self) -> bool {
@@ -274,6 +295,29 @@ mod tests {
             for size in 1..=stream.len().max(1) {
                 assert_eq!(frames(stream, size, 5), expected, "{stream:?} in chunks of {size}");
             }
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_end_go_on_with_the_line() {
+        for (before, after, expected) in [
+            (
+                &b"[1,"[..],
+                &b"2]\n3\n"[..],
+                vec![rest(0, 3, b"[1,", 0), line(0, 5, b"[1,2]", 0), line(6, 1, b"3", 0)],
+            ),
+            (b"1\n2", b"3\n", vec![line(0, 1, b"1", 0), rest(2, 1, b"2", 0), line(2, 2, b"23", 0)]),
+            (b"123456", b"7\n8\n", vec![oversize(0, 6, b"123456"), line(8, 1, b"8", 0)]),
+        ] {
+            let mut framer = Framer::new(5);
+            let mut seen = Vec::new();
+            let mut emit = |frame: Frame<'_>| seen.push(format!("{frame:?}"));
+            framer.push(before, &mut emit);
+            framer.end(&mut emit);
+            framer.end(&mut emit);
+            framer.push(after, &mut emit);
+            framer.end(&mut emit);
+            assert_eq!(seen, expected);
         }
     }
 

@@ -1,0 +1,82 @@
+// What a new user got wrong with the ends of streams and the arguments of helpers.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  JsonlLifecycleParser,
+  LifecycleProjector,
+  createAgentLifecyclePublisher,
+  createJsonlRecordDecoder,
+  validateAgentLifecycleEvent,
+} from "agent-lifecycle";
+import { event } from "./support/events.mjs";
+
+test("bytes after the end go on with the line: no value comes out that is in no line", () => {
+  for (const [before, after, values] of [
+    ["[1,", '{"type":"inner"}]\n', [[1, { type: "inner" }]]],
+    ["1\n2", "3\n", [23]],
+    ['{"n":1', "2}\n", [{ n: 12 }]],
+    ["1\n", "2\n", [2]],
+  ]) {
+    const decoder = createJsonlRecordDecoder();
+    decoder.push(before);
+    decoder.end();
+    decoder.end();
+    assert.deepEqual(decoder.push(after), values);
+    assert.deepEqual(decoder.stats().dropped, { malformed: 0, oversize: 0, invalidUtf8: 0, tooDeep: 0 });
+  }
+  const parser = new JsonlLifecycleParser();
+  const text = `${JSON.stringify(event())}\n`;
+  parser.push(text.slice(0, 20));
+  assert.deepEqual(
+    parser.end().diagnostics.map(({ code }) => code),
+    ["truncated"],
+  );
+  assert.equal(parser.push(text.slice(20)).length, 1);
+});
+
+test("a projector's stream that was ended is over: what comes next is another one", () => {
+  const projector = new LifecycleProjector();
+  assert.equal(projector.applyJsonl('{"torn', { end: true }).diagnostics[0].code, "truncated");
+  const next = projector.applyJsonl(`${JSON.stringify(event())}\n`);
+  assert.deepEqual(next.results, { applied: 1 });
+});
+
+test("a chunk's type in the place of reset is refused, and nothing is forgotten", () => {
+  const decoder = createJsonlRecordDecoder();
+  decoder.push('{"a":');
+  assert.throws(() => decoder.push("1}\n", "append"), { code: "invalid_argument", path: "reset" });
+  assert.deepEqual(decoder.push("1}\n", false), [{ a: 1 }]);
+  for (const options of ["5", null, true]) {
+    assert.throws(() => createJsonlRecordDecoder(options), { code: "invalid_argument", path: "options" });
+  }
+});
+
+test("a helper takes no promise, map or date for an event that says nothing", () => {
+  const seen = [];
+  const publisher = createAgentLifecyclePublisher((said) => void seen.push(said));
+  for (const odd of [
+    Promise.resolve({}),
+    new Error("died"),
+    new Map(),
+    new Date(),
+    /x/,
+    Buffer.alloc(0),
+    [],
+    new String(""),
+  ]) {
+    assert.throws(() => publisher.exited(odd), { code: "invalid_type", path: "$" }, String(odd));
+  }
+  assert.deepEqual(seen, []);
+  publisher.exited();
+  publisher.exited(Object.assign(Object.create(null), { exitCode: 1 }));
+  assert.deepEqual(seen, [{ kind: "agent.exited" }, { kind: "agent.exited", exitCode: 1 }]);
+  assert.throws(() => createAgentLifecyclePublisher(() => {}, null), {
+    code: "invalid_argument",
+    path: "options",
+  });
+});
+
+test("a name that came from the caller moves no cursor in a message", () => {
+  const { issues } = validateAgentLifecycleEvent({ kind: "session.started", "\u001b[31m\nfake": 1 });
+  assert.deepEqual(JSON.stringify(issues).match(/\\u001b|\\n/g), null);
+});
