@@ -1,14 +1,22 @@
 // What a new user got wrong with the ends of streams and the arguments of helpers.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import Module, { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { createContext, runInContext } from "node:vm";
 import {
   JsonlLifecycleParser,
   LifecycleProjector,
+  bindAgentSession,
   createAgentLifecyclePublisher,
   createJsonlRecordDecoder,
   validateAgentLifecycleEvent,
 } from "agent-lifecycle";
 import { event } from "./support/events.mjs";
+
+const require = createRequire(import.meta.url);
+const root = dirname(import.meta.dirname);
 
 test("bytes after the end go on with the line: no value comes out that is in no line", () => {
   for (const [before, after, values] of [
@@ -79,4 +87,92 @@ test("a helper takes no promise, map or date for an event that says nothing", ()
 test("a name that came from the caller moves no cursor in a message", () => {
   const { issues } = validateAgentLifecycleEvent({ kind: "session.started", "\u001b[31m\nfake": 1 });
   assert.deepEqual(JSON.stringify(issues).match(/\\u001b|\\n/g), null);
+});
+
+test("a chunk is what the engine says of it, whatever its class says", () => {
+  class Odd extends Uint8Array {
+    constructor(source) {
+      super(source);
+      this.isOdd = true;
+    }
+  }
+  const lines = '{"n":1}\n'.repeat(12_500);
+  assert.equal(createJsonlRecordDecoder().push(new Odd(Buffer.from(lines))).length, 12_500);
+  const hidden = new Uint8Array(new SharedArrayBuffer(8));
+  Object.defineProperty(hidden, "buffer", { value: new ArrayBuffer(8) });
+  assert.throws(() => createJsonlRecordDecoder().push(hidden), { code: "invalid_chunk" });
+});
+
+test("calls from within a push and foreign errors give no wrong value, and are told", (t) => {
+  const parse = JSON.parse;
+  t.after(() => (JSON.parse = parse));
+  const other = createJsonlRecordDecoder();
+  let isBusy = false;
+  JSON.parse = (text, ...rest) => {
+    const value = parse(text, ...rest);
+    if (!isBusy) {
+      isBusy = true;
+      other.push(`${String(text).length}\n1\n`);
+      isBusy = false;
+    }
+    return value;
+  };
+  assert.deepEqual(createJsonlRecordDecoder().push("1\n22\n333\n4444\n"), [1, 22, 333, 4444]);
+
+  const decoder = createJsonlRecordDecoder();
+  JSON.parse = (text, ...rest) => {
+    if (text === "2") throw new Error("foreign");
+    return parse(text, ...rest);
+  };
+  assert.throws(() => decoder.push("1\n2\n3\n"), /foreign/);
+  JSON.parse = parse;
+  assert.throws(() => decoder.push("4\n"), { code: "torn_stream" });
+  decoder.reset();
+  assert.deepEqual(decoder.push("5\n"), [5]);
+});
+
+test("a refusal of the core is a LifecycleError in another realm too", () => {
+  const context = createContext({ require: null, module: { exports: {} }, process, Buffer, console });
+  const load = (file) => {
+    const filename = require.resolve(file);
+    if (filename.endsWith("native.js") && !filename.includes("dist")) return require(filename);
+    const module = { exports: {} };
+    const wrapper = runInContext(Module.wrap(readFileSync(filename, "utf8")), context, { filename });
+    const local = createRequire(filename);
+    const inner = (id) =>
+      id.startsWith(".") ? (id.endsWith(".json") ? local(id) : load(local.resolve(id))) : local(id);
+    wrapper(module.exports, inner, module, filename, dirname(filename));
+    return module.exports;
+  };
+  const cache = new Map();
+  const once = (file) => cache.get(file) ?? cache.set(file, load(file)).get(file);
+  const { fromNative } = once(join(root, "dist", "native.js"));
+  const native = require("../native.js");
+  let thrown;
+  try {
+    native.normalizeEvent("{}");
+  } catch (error) {
+    thrown = fromNative(error);
+  }
+  assert.equal(thrown.name, "LifecycleError");
+  assert.equal(thrown.constructor.name, "LifecycleError");
+  assert.equal(typeof thrown.toJSON, "function");
+});
+
+test("a binding holds what was checked, and nothing more", () => {
+  const handle = new (class {
+    get id() {
+      return "j";
+    }
+  })();
+  const file = new (class {
+    get path() {
+      return "/x";
+    }
+  })();
+  const request = { providerSessionId: "p", mappingVersion: "1", journal: handle };
+  const bound = bindAgentSession({ ...request, evidence: { file } });
+  assert.deepEqual([bound.journal, bound.evidence], [{ id: "j" }, { file: { path: "/x" } }]);
+  const { evidence } = bindAgentSession({ ...request, evidence: { process } });
+  assert.deepEqual(evidence, { process: { pid: process.pid } });
 });

@@ -4,13 +4,17 @@ import { LifecycleError } from "./error.js";
 
 const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array;
 
-/** The buffer that is read from: an own property or a subclass can say another one. */
-const bufferOf = Object.getOwnPropertyDescriptor(typedArray, "buffer")?.get as (
-  this: Uint8Array,
-) => ArrayBufferLike;
+/** What the engine itself says of a typed array: an own property or a subclass can say something else. */
+function own<T>(member: string): (this: Uint8Array) => T {
+  return Object.getOwnPropertyDescriptor(typedArray, member)?.get as (this: Uint8Array) => T;
+}
+
+const bufferOf = own<ArrayBufferLike>("buffer");
+const offsetOf = own<number>("byteOffset");
+const lengthOf = own<number>("byteLength");
 
 /**
- * `chunk` as bytes; text is taken as UTF-8. Shared memory is refused: another thread could change it while it is read.
+ * `chunk` as a plain array of the bytes that are really there; text is taken as UTF-8. Shared memory is refused: another thread could change it while it is read.
  * So is text that cuts a character in two: its halves would become two replacement characters.
  *
  * @throws {LifecycleError} `invalid_chunk`.
@@ -31,7 +35,7 @@ export function bytesOf(chunk: Uint8Array | string): Uint8Array {
   if (!isInPlace(chunk)) {
     throw new LifecycleError("invalid_chunk", "the chunk's memory is gone; give bytes that are still there");
   }
-  return chunk;
+  return new Uint8Array(bufferOf.call(chunk), offsetOf.call(chunk), lengthOf.call(chunk));
 }
 
 /** Whether the memory is there: not transferred, and not cut off by a smaller size of its buffer. */

@@ -39,7 +39,7 @@ export interface JsonlRecordDecoder {
    * UTF-8; a pair of surrogates must not be cut.
    *
    * @throws {LifecycleError} `invalid_chunk` for what is no bytes, or shared or detached memory, `invalid_argument` for a `reset` that
-   *   is no boolean; the decoder is then as it was.
+   *   is no boolean; the decoder is then as it was. `torn_stream` where an earlier push was left in its middle.
    */
   push(chunk: Uint8Array | string, reset?: boolean): unknown[];
   /** Forgets everything: what comes next is a new stream. */
@@ -56,8 +56,13 @@ export interface JsonlRecordDecoder {
 /** Bytes that cross at a time. */
 const SLICE = 65_536;
 
-/** What the addon answers in. All decoders of a thread share it: nothing but `JSON.parse` runs between answer and use. */
-let table: { bytes: Buffer; entries: Int32Array } | undefined;
+interface Table {
+  bytes: Buffer;
+  entries: Int32Array;
+}
+
+/** What the addon answers in. All decoders of a thread share it; one that is called while another decodes makes its own. */
+let table: Table | undefined;
 
 /**
  * A bounded decoder of JSON Lines in UTF-8. Lines that are no record are dropped and counted, and never cost a neighbour.
@@ -69,24 +74,35 @@ export function createJsonlRecordDecoder(
 ): JsonlRecordDecoder {
   const { maxRecordBytes, select } = optionsOf(options);
   const native = callNative(({ NativeRecordDecoder }) => new NativeRecordDecoder(maxRecordBytes, select));
+  let isTorn = false;
   const stats = () => JSON.parse(callNative(() => native.stats())) as JsonlRecordDecoderStats;
+  const reset = () => {
+    callNative(() => native.reset());
+    isTorn = false;
+  };
   return {
-    push(chunk, reset = false) {
+    push(chunk, begins = false) {
       const bytes = bytesOf(chunk);
-      if (typeof reset !== "boolean") {
+      if (typeof begins !== "boolean") {
         // The type of a chunk in its place would wipe the stream.
         throw new LifecycleError("invalid_argument", "reset must be true or false", { path: "reset" });
       }
-      if (reset) callNative(() => native.reset());
+      if (begins) reset();
+      if (isTorn) {
+        const message =
+          "an earlier push was left in its middle, by a call from within or an error of JSON.parse; reset first";
+        throw new LifecycleError("torn_stream", message);
+      }
       const values: unknown[] = [];
+      // Taken back at the end: whoever calls from within, or is thrown out, finds the stream torn instead of wrong.
+      isTorn = true;
       for (let from = 0; from < bytes.length; from += SLICE) {
         decode(native, bytes.length <= SLICE ? bytes : bytes.subarray(from, from + SLICE), values);
       }
+      isTorn = false;
       return values;
     },
-    reset() {
-      callNative(() => native.reset());
-    },
+    reset,
     end() {
       callNative(() => native.end());
       return stats();
@@ -96,7 +112,22 @@ export function createJsonlRecordDecoder(
 }
 
 function decode(native: Native.NativeRecordDecoder, slice: Uint8Array, values: unknown[]): void {
-  const { bytes, entries } = (table ??= makeTable());
+  const answer = table ?? makeTable();
+  table = undefined;
+  try {
+    parseAll(native, slice, values, answer);
+  } finally {
+    table = answer;
+  }
+}
+
+function parseAll(
+  native: Native.NativeRecordDecoder,
+  slice: Uint8Array,
+  values: unknown[],
+  answer: Table,
+): void {
+  const { bytes, entries } = answer;
   const narrow = callNative(() => native.push(slice, bytes));
   const count = entries[0] as number;
   if (count === 0) return;
@@ -112,13 +143,14 @@ function decode(native: Native.NativeRecordDecoder, slice: Uint8Array, values: u
     try {
       values.push(JSON.parse(text));
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+      // By name: in a vm context it may be of another realm.
+      if ((error as Error | null)?.name !== "SyntaxError") throw error;
       callNative(() => native.refuse(index));
     }
   }
 }
 
-function makeTable(): { bytes: Buffer; entries: Int32Array } {
+function makeTable(): Table {
   const entries = new Int32Array(SLICE / 2 + 3);
   return { bytes: Buffer.from(entries.buffer), entries };
 }
@@ -145,7 +177,8 @@ function selectedOf(select: unknown): Native.NativeSelected[] {
     throw new LifecycleError("invalid_option", "select must be an object of lists", { path: "select" });
   }
   return Object.entries(select).map(([name, strings]: [string, unknown]) => {
-    if (!Array.isArray(strings) || !strings.every((text) => typeof text === "string")) {
+    // Spread, so that a hole is a member like others.
+    if (!Array.isArray(strings) || ![...strings].every((text) => typeof text === "string")) {
       const message = `select.${name} must be a list of strings`;
       throw new LifecycleError("invalid_option", message, { path: `select.${name}` });
     }

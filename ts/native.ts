@@ -19,8 +19,8 @@ export function callNative<T>(run: (native: typeof Native) => T): T {
 
 /** A refusal of the core as a `LifecycleError`; any other error as it is. For rejections of native promises too. */
 export function fromNative(error: unknown): unknown {
-  if (!(error instanceof TypeError) || error.name !== "LifecycleError" || error instanceof LifecycleError)
-    return error;
+  // By name, not by class: under Jest and in vm contexts the addon's errors are of another realm.
+  if (error instanceof LifecycleError || (error as Error | null)?.name !== "LifecycleError") return error;
   const refusal = error as TypeError & { code: string; path?: string };
   return new LifecycleError(refusal.code, refusal.message, { path: refusal.path });
 }

@@ -159,13 +159,18 @@ export function bindAgentSession(request: AgentSessionBindingRequest): AgentBoun
   return Object.freeze({
     providerSessionId,
     mappingVersion,
-    ...(journal !== undefined && { journal: Object.freeze({ ...journal }) }),
+    ...(journal !== undefined && { journal: Object.freeze({ ...journal, id: journal.id }) }),
     opaque,
     evidence: Object.freeze({
-      ...(process !== undefined && { process: Object.freeze({ ...process }) }),
-      ...(file !== undefined && { file: Object.freeze({ ...file }) }),
+      // Only what was checked: the whole of Node's own `process` would bring the environment along.
+      ...(process !== undefined && { process: Object.freeze(processOf(process)) }),
+      ...(file !== undefined && { file: Object.freeze({ path: file.path }) }),
     }) as AgentSessionEvidence,
   });
+}
+
+function processOf({ pid, startedAt }: { pid: number; startedAt?: string | undefined }) {
+  return startedAt === undefined ? { pid } : { pid, startedAt };
 }
 
 /**
