@@ -1,12 +1,11 @@
 // What a new user got wrong with the ends of streams and the arguments of helpers.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import Module, { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { createRequire } from "node:module";
 import { test } from "node:test";
-import { createContext, runInContext } from "node:vm";
+import { runInNewContext } from "node:vm";
 import {
   JsonlLifecycleParser,
+  LifecycleError,
   LifecycleProjector,
   bindAgentSession,
   createAgentLifecyclePublisher,
@@ -16,7 +15,6 @@ import {
 import { event } from "./support/events.mjs";
 
 const require = createRequire(import.meta.url);
-const root = dirname(import.meta.dirname);
 
 test("bytes after the end go on with the line: no value comes out that is in no line", () => {
   for (const [before, after, values] of [
@@ -131,32 +129,16 @@ test("calls from within a push and foreign errors give no wrong value, and are t
   assert.deepEqual(decoder.push("5\n"), [5]);
 });
 
-test("a refusal of the core is a LifecycleError in another realm too", () => {
-  const context = createContext({ require: null, module: { exports: {} }, process, Buffer, console });
-  const load = (file) => {
-    const filename = require.resolve(file);
-    if (filename.endsWith("native.js") && !filename.includes("dist")) return require(filename);
-    const module = { exports: {} };
-    const wrapper = runInContext(Module.wrap(readFileSync(filename, "utf8")), context, { filename });
-    const local = createRequire(filename);
-    const inner = (id) =>
-      id.startsWith(".") ? (id.endsWith(".json") ? local(id) : load(local.resolve(id))) : local(id);
-    wrapper(module.exports, inner, module, filename, dirname(filename));
-    return module.exports;
-  };
-  const cache = new Map();
-  const once = (file) => cache.get(file) ?? cache.set(file, load(file)).get(file);
-  const { fromNative } = once(join(root, "dist", "native.js"));
-  const native = require("../native.js");
-  let thrown;
-  try {
-    native.normalizeEvent("{}");
-  } catch (error) {
-    thrown = fromNative(error);
-  }
-  assert.equal(thrown.name, "LifecycleError");
-  assert.equal(thrown.constructor.name, "LifecycleError");
-  assert.equal(typeof thrown.toJSON, "function");
+test("a refusal that is of another realm, as under Jest, is a LifecycleError too", () => {
+  const { fromNative } = require("../dist/native.js");
+  const script = `Object.assign(new TypeError("no"), { name: "LifecycleError", code: "invalid_id", path: "$.a" })`;
+  const foreign = runInNewContext(script);
+  assert.ok(!(foreign instanceof TypeError));
+  const error = fromNative(foreign);
+  assert.ok(error instanceof LifecycleError);
+  assert.deepEqual([error.code, error.path, error.message], ["invalid_id", "$.a", "no"]);
+  for (const other of [undefined, null, "text", new RangeError("mine")])
+    assert.equal(fromNative(other), other);
 });
 
 test("a binding holds what was checked, and nothing more", () => {
