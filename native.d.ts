@@ -67,12 +67,15 @@ export declare class NativeRecordDecoder {
   constructor(maxRecordBytes?: number | undefined | null, select?: Array<NativeSelected> | undefined | null)
   /**
    * Takes a chunk and returns the text of the records that are ASCII, one behind the other. `table` is the bytes of an
-   * `Int32Array` and gets how many records there are, how many of them are in the text of `wide`, and for each where it ends
-   * in its text: below 0 for `wide`. An entry for every two bytes of the chunk and three more are room enough.
+   * `Int32Array` and gets how many records there are, how many of them are in the text of `wide`, whether the stream is now inside a line that is
+   * dropped, and for each record where it ends in its text: below 0 for `wide`. An entry for every two bytes of the chunk and four
+   * more are room enough.
    */
   push(chunk: Uint8Array, table: Buffer): string
   /** The text of the other records of the last push. */
   wide(): string
+  /** Takes `length` bytes without a line end of a line that is dropped. */
+  skip(length: number): void
   /** `JSON.parse` refused a record of the last push. */
   refuse(index: number): void
   /** Begins a new stream. */

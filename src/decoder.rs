@@ -8,7 +8,7 @@ use napi::{Env, Error, JsString, Result};
 use napi_derive::napi;
 use serde::Serialize;
 
-use crate::convert::text;
+use crate::convert::{integer, text};
 use crate::error::Refusal;
 
 /// The longest record that a caller may allow.
@@ -70,8 +70,9 @@ impl NativeRecordDecoder {
     }
 
     /// Takes a chunk and returns the text of the records that are ASCII, one behind the other. `table` is the bytes of an
-    /// `Int32Array` and gets how many records there are, how many of them are in the text of `wide`, and for each where it ends
-    /// in its text: below 0 for `wide`. An entry for every two bytes of the chunk and three more are room enough.
+    /// `Int32Array` and gets how many records there are, how many of them are in the text of `wide`, whether the stream is now inside a line that is
+    /// dropped, and for each record where it ends in its text: below 0 for `wide`. An entry for every two bytes of the chunk and four
+    /// more are room enough.
     #[napi(catch_unwind)]
     pub fn push<'env>(
         &mut self,
@@ -79,9 +80,11 @@ impl NativeRecordDecoder {
         chunk: &[u8],
         mut table: BufferSlice<'_>,
     ) -> Result<JsString<'env>> {
-        let batch = self.decoder.push(chunk);
+        self.decoder.push(chunk);
+        let is_dropping = self.decoder.is_dropping();
+        let batch = self.decoder.batch();
         let (table, _) = table.as_chunks_mut();
-        let [count, wide_count, entries @ ..] = table else { return Err(no_room()) };
+        let [count, wide_count, dropping, entries @ ..] = table else { return Err(no_room()) };
         let mut wide = 0;
         let ends = batch.ends();
         *count = entry(ends.len())?;
@@ -92,6 +95,7 @@ impl NativeRecordDecoder {
             *slot = if is_wide { -end } else { end }.to_ne_bytes();
         }
         *wide_count = entry(wide)?;
+        *dropping = entry(usize::from(is_dropping))?;
         env.create_string_latin1(batch.narrow())
     }
 
@@ -99,6 +103,14 @@ impl NativeRecordDecoder {
     #[napi(catch_unwind)]
     pub fn wide<'env>(&self, env: &'env Env) -> Result<JsString<'env>> {
         env.create_string_utf16(self.decoder.batch().wide())
+    }
+
+    /// Takes `length` bytes without a line end of a line that is dropped.
+    #[napi(catch_unwind)]
+    pub fn skip(&mut self, env: Env, length: f64) -> Result<()> {
+        let length = integer(env, Some(length), 0, 0, "length")?;
+        self.decoder.skip(length.unsigned_abs());
+        Ok(())
     }
 
     /// `JSON.parse` refused a record of the last push.

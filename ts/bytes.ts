@@ -32,7 +32,8 @@ export function bytesOf(chunk: Uint8Array | string): Uint8Array {
   if (types.isSharedArrayBuffer(bufferOf.call(chunk))) {
     throw new LifecycleError("invalid_chunk", "the chunk is shared memory; give a copy of it");
   }
-  if (!isInPlace(chunk)) {
+  // Bytes that are gone have no length, whatever their array says.
+  if (lengthOf.call(chunk) === 0 && !isInPlace(chunk)) {
     throw new LifecycleError("invalid_chunk", "the chunk's memory is gone; give bytes that are still there");
   }
   return new Uint8Array(bufferOf.call(chunk), offsetOf.call(chunk), lengthOf.call(chunk));

@@ -96,6 +96,18 @@ impl Framer {
         self.length
     }
 
+    /// Whether the pending line is over-long and nothing more of it is kept: until its end, its bytes need only be counted.
+    #[must_use]
+    pub fn is_dropping(&self) -> bool {
+        self.is_oversize() && self.buffer.len() >= HEAD_BYTES
+    }
+
+    /// Counts bytes without a line end of a line that [is dropped](Self::is_dropping).
+    pub fn skip(&mut self, length: u64) {
+        self.length += length;
+        self.content += length;
+    }
+
     /// Takes the next bytes of the stream and hands every line they complete to `emit`.
     pub fn push(&mut self, chunk: &[u8], emit: &mut impl FnMut(Frame<'_>)) {
         let mut rest = self.skip_bom(chunk);

@@ -141,6 +141,20 @@ impl RecordDecoder {
         &self.batch
     }
 
+    /// Whether the stream is inside a line that is dropped, so that bytes without a line end may be [skipped](Self::skip).
+    #[must_use]
+    pub fn is_dropping(&self) -> bool {
+        self.framer.is_dropping()
+    }
+
+    /// Takes bytes without a line end of a line that is dropped.
+    pub fn skip(&mut self, length: u64) {
+        if self.is_dropping() {
+            self.framer.skip(length);
+            self.counts.bytes += length;
+        }
+    }
+
     /// The records of the last push.
     #[must_use]
     pub fn batch(&self) -> &Batch {
