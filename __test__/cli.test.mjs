@@ -226,7 +226,7 @@ test("at 80 columns the state, the outcome and the age stay", () => {
     process.stdout.write(status.text({ color: false, width: 60 }));`;
   const { stdout } = spawnSync(process.execPath, ["-e", script, ...args], { encoding: "utf8" });
   const [first, second] = stdout.split("\n");
-  assert.match(first, /^waiting prompt .*last turn s.*stale/);
+  assert.match(first, /^waiting prompt .* success .*stale \d+ min$/);
   assert.match(second, /^├─ completed .* 24 s$/);
   assert.ok(
     stdout

@@ -44,11 +44,21 @@ pub struct Look {
     pub width: Option<usize>,
 }
 
+/// Columns below which words are saved.
+const NARROW: usize = 100;
+
+impl Look {
+    /// Whether there is little room: then what a reader can do without is not said.
+    fn is_narrow(self) -> bool {
+        self.width.is_some_and(|width| width < NARROW)
+    }
+}
+
 /// The rows as a tree, one line each.
 #[must_use]
 pub fn tree(rows: &[Row], look: Look) -> String {
     let cells: Vec<Cells> =
-        rows.iter().zip(prefixes(rows)).map(|(row, prefix)| cells(row, &prefix, look.now)).collect();
+        rows.iter().zip(prefixes(rows)).map(|(row, prefix)| cells(row, &prefix, look)).collect();
     let width_of = |column: usize| cells.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let mut widths: [usize; COLUMNS] = std::array::from_fn(width_of);
     if let Some(width) = look.width {
@@ -148,7 +158,7 @@ pub fn span(millis: i64) -> String {
     }
 }
 
-fn cells(row: &Row, prefix: &str, now: Moment) -> Cells {
+fn cells(row: &Row, prefix: &str, look: Look) -> Cells {
     let title = row.title.as_deref().map_or_else(|| row.child_id.clone(), str::to_owned);
     // Who says so: the agent's program, else the source by its name.
     let agent = match (&row.parent_key, &row.provider) {
@@ -165,8 +175,8 @@ fn cells(row: &Row, prefix: &str, now: Moment) -> Cells {
     [
         state + &padding,
         cut(&inert(&title), TITLE_COLUMNS),
-        cut(&doing(row, now), TITLE_COLUMNS),
-        freshness(row, now),
+        cut(&doing(row, look), TITLE_COLUMNS),
+        freshness(row, look),
         agent,
     ]
 }
@@ -179,7 +189,7 @@ fn state(row: &Row) -> String {
 }
 
 /// What it does, or how its last turn ended.
-fn doing(row: &Row, now: Moment) -> String {
+fn doing(row: &Row, look: Look) -> String {
     let mut parts = Vec::new();
     if row.live_children > 0 {
         parts.push(format!("{} live", row.live_children));
@@ -189,7 +199,7 @@ fn doing(row: &Row, now: Moment) -> String {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        parts.push(format!("{} {}{more}", inert(&tool.name), span(now.millis_since(tool.since))));
+        parts.push(format!("{} {}{more}", inert(&tool.name), span(look.now.millis_since(tool.since))));
     } else if row.provider.is_none()
         && let Some(activity) = &row.activity
     {
@@ -198,7 +208,7 @@ fn doing(row: &Row, now: Moment) -> String {
     if let Some(outcome) = row.turn.as_ref().and_then(|turn| turn.outcome)
         && !row.state.is_terminal()
     {
-        parts.push(format!("last turn {}", outcome.as_str()));
+        parts.push(format!("{}{}", if look.is_narrow() { "" } else { "last turn " }, outcome.as_str()));
     }
     parts.join(", ")
 }
@@ -206,14 +216,18 @@ fn doing(row: &Row, now: Moment) -> String {
 /// Faults of a journal after which something that it said may be missing.
 const UNREAD: [&str; 4] = ["malformed", "oversize", "invalid_utf8", "too_deep"];
 
-fn freshness(row: &Row, now: Moment) -> String {
+fn freshness(row: &Row, look: Look) -> String {
     let mut parts = Vec::new();
-    let age = span(now.millis_since(row.freshness.at));
+    let age = span(look.now.millis_since(row.freshness.at));
     let age = if row.freshness.estimated { format!("about {age}") } else { age };
     if row.state.is_terminal() {
         parts.push(span(row.state_since.millis_since(row.started_at)));
     } else if row.freshness.stale {
-        let how = if row.freshness.reconcile == Some("unavailable") { ", no way to ask" } else { "" };
+        let how = if row.freshness.reconcile == Some("unavailable") && !look.is_narrow() {
+            ", no way to ask"
+        } else {
+            ""
+        };
         parts.push(format!("stale {age}{how}"));
     } else {
         parts.push(format!("{age} ago"));
@@ -277,7 +291,7 @@ fn paint(cell: &str, column: usize, row: &Row) -> String {
             };
             colored(row.state.as_str(), code)
         }
-        DOING => colored("last turn error", "31"),
+        DOING => colored("error", "31"),
         FRESHNESS if row.freshness.stale => colored(cell, "33"),
         _ => cell.to_owned(),
     }
