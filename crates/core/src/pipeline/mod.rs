@@ -99,7 +99,7 @@ impl Pipeline {
         recognized: Recognized,
         launch: Option<String>,
     ) -> JournalId {
-        let session = self.session(&recognized.session_id);
+        let session = session_index(&recognized.session_id, &mut self.sessions, self.content);
         let track = Track::new(session, recognized.role.clone());
         self.journals.push(Journal {
             path: path.into(),
@@ -263,10 +263,6 @@ impl Pipeline {
     /// Faults of all journals with their places, in the order in which the journals were added.
     pub fn diagnostics(&self) -> impl Iterator<Item = (&str, &DiagnosticLog)> {
         self.journals.iter().map(|journal| (journal.path.as_str(), &journal.log))
-    }
-
-    fn session(&mut self, id: &str) -> usize {
-        session_index(id, &mut self.sessions, self.content)
     }
 }
 

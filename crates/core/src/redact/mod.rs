@@ -148,15 +148,7 @@ fn settle(text: &str, mut spans: Vec<Span>) -> Vec<Span> {
 
 /// Cuts to `max_units` UTF-16 units, between characters and never inside a replacement.
 fn shorten(text: &str, max_units: usize) -> String {
-    let mut units = 0;
-    let mut end = text.len();
-    for (at, c) in text.char_indices() {
-        units += c.len_utf16();
-        if units > max_units {
-            end = at;
-            break;
-        }
-    }
+    let mut end = crate::text::fit(text, max_units).len();
     // A replacement that the cut would go through begins less than its own length before it.
     let from = (0..=end).rev().find(|&at| end - at >= REDACTED.len() || at == 0).unwrap_or(0);
     for at in from..end {

@@ -9,6 +9,7 @@ use std::fmt;
 use memchr::memmem;
 
 use super::{Span, redact, rules};
+use crate::text::units;
 
 /// The length in UTF-16 units from which a registered secret can be told from harmless text.
 const SHORTEST: usize = 8;
@@ -122,10 +123,6 @@ impl Redactor {
     pub(super) fn holds(&self, text: &str) -> bool {
         self.secrets.iter().any(|secret| secret.holds(text))
     }
-}
-
-fn units(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
 }
 
 /// One form of a registered secret with the border tables of Knuth, Morris and Pratt, read either way.
