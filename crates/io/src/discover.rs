@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
-use agent_lifecycle_core::providers::claude_code::{Recognized, native_id, recognize};
+use agent_lifecycle_core::providers::{self, Provider, Recognized, Told, native_id};
 
 /// Bytes of lines by which a file is recognised.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -25,10 +25,10 @@ const LINES: usize = 1024;
 const DEPTH: usize = 12;
 
 /// What a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Format {
-    /// A Claude Code transcript.
-    ClaudeCode(Recognized),
+    /// An agent's own journal.
+    Journal(&'static dyn Provider, Recognized),
     /// A stream of schema-v1 events.
     SchemaV1,
     /// Neither.
@@ -95,18 +95,16 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 #[must_use]
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
-    let configured = |variable: &str, folder: &str| {
-        let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        named.or_else(|| home.map(|home| home.join(folder)))
-    };
-    if let Some(projects) = configured("CLAUDE_CONFIG_DIR", ".claude").map(|claude| claude.join("projects"))
-        && projects.is_dir()
-    {
-        walk(&projects, DEPTH, &mut found);
-        found.places.push(projects);
+    for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
+        let named = std::env::var_os(place.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = named.or_else(|| home.map(|home| home.join(place.folder)));
+        let Some(folder) = folder.map(|folder| folder.join(place.below)).filter(|folder| folder.is_dir())
+        else {
+            continue;
+        };
+        walk(&folder, DEPTH, &mut found);
+        found.places.push(folder);
     }
-    let codex = configured("CODEX_HOME", ".codex").map(|codex| codex.join("sessions"));
-    found.unsupported.extend(codex.filter(|sessions| sessions.is_dir()));
     found.tidy();
     found
 }
@@ -143,8 +141,8 @@ pub fn format(path: &Path) -> io::Result<Format> {
 /// What a file is that begins with `head`.
 #[must_use]
 pub fn format_of(head: &[u8]) -> Format {
-    if let Some(recognized) = recognize(head) {
-        return Format::ClaudeCode(recognized);
+    if let Some((provider, recognized)) = providers::recognize(head) {
+        return Format::Journal(provider, recognized);
     }
     if head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii().is_empty() {
         return Format::Blank;
@@ -155,9 +153,14 @@ pub fn format_of(head: &[u8]) -> Format {
     if lines.take(LINES).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
 }
 
-/// The launch that the `.meta.json` beside a sub-agent's journal names.
+/// What the files beside a journal tell of it.
 #[must_use]
-pub fn launch_beside(journal: &Path) -> Option<String> {
+pub fn told_beside(journal: &Path) -> Told {
+    Told { launch: launch_beside(journal), title: None }
+}
+
+/// The launch that the `.meta.json` beside a sub-agent's journal names.
+fn launch_beside(journal: &Path) -> Option<String> {
     let mut text = Vec::new();
     let meta = regular_file(&journal.with_extension("meta.json")).ok()?;
     meta.take(64 * 1024).read_to_end(&mut text).ok()?;

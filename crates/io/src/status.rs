@@ -16,7 +16,7 @@ use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
+use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use crate::discover::{self, Candidate, Format, Found};
 use crate::report::Report;
@@ -62,8 +62,8 @@ pub struct Scan {
 /// Files that belong together.
 #[derive(Debug)]
 enum Group {
-    /// The journals of one Claude Code session, the root's first.
-    Session { journals: Vec<(Candidate, Recognized)> },
+    /// The journals of one session.
+    Session { provider: &'static dyn Provider, journals: Vec<(Candidate, Recognized)> },
     /// A schema-v1 stream.
     Stream(Candidate),
 }
@@ -107,7 +107,7 @@ impl Scan {
     pub fn step(&mut self) -> bool {
         let Some(group) = self.queue.pop() else { return false };
         let rows = match group {
-            Group::Session { journals } => self.read_session(&journals),
+            Group::Session { provider, journals } => self.read_session(provider, &journals),
             Group::Stream(file) => self.read_stream(&file),
         };
         self.add(rows);
@@ -138,15 +138,16 @@ impl Scan {
         for (path, why) in unreadable {
             self.unreadable(&path, &why);
         }
-        let mut sessions: HashMap<String, usize> = HashMap::new();
+        let mut sessions: HashMap<(&str, String), usize> = HashMap::new();
         for file in files {
             match discover::format(&file.path) {
-                Ok(Format::ClaudeCode(recognized)) => {
-                    let at = *sessions.entry(recognized.session_id.clone()).or_insert_with(|| {
-                        self.queue.push(Group::Session { journals: Vec::new() });
+                Ok(Format::Journal(provider, recognized)) => {
+                    let name = (provider.name(), recognized.session_id.clone());
+                    let at = *sessions.entry(name).or_insert_with(|| {
+                        self.queue.push(Group::Session { provider, journals: Vec::new() });
                         self.queue.len() - 1
                     });
-                    if let Group::Session { journals } = &mut self.queue[at] {
+                    if let Group::Session { journals, .. } = &mut self.queue[at] {
                         journals.push((file, recognized));
                     }
                     self.report.evidence = true;
@@ -166,7 +167,7 @@ impl Scan {
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
             }
         }
-        self.sessions = Arc::new(sessions.into_keys().collect());
+        self.sessions = Arc::new(sessions.into_keys().map(|(_, session)| session).collect());
         if let Some(oldest) = self.oldest() {
             let before = self.queue.len();
             self.queue.retain(|group| moment(group.modified()) >= oldest);
@@ -183,7 +184,11 @@ impl Scan {
         Some(self.now.plus_millis(-since))
     }
 
-    fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
+    fn read_session(
+        &mut self,
+        provider: &'static dyn Provider,
+        journals: &[(Candidate, Recognized)],
+    ) -> Vec<Row> {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
         let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
         let mut faults = BTreeMap::new();
@@ -196,8 +201,9 @@ impl Scan {
             .into_iter()
             .chain(below)
             .map(|(file, recognized)| {
-                let launch = discover::launch_beside(&file.path);
-                (file, pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch))
+                let told = discover::told_beside(&file.path);
+                let path = file.path.display().to_string();
+                (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
             .collect();
         for (file, id) in journals {
@@ -291,7 +297,7 @@ impl Scan {
 impl Group {
     fn modified(&self) -> SystemTime {
         match self {
-            Self::Session { journals } => {
+            Self::Session { journals, .. } => {
                 journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH)
             }
             Self::Stream(file) => file.modified,

@@ -12,7 +12,7 @@ use crate::agent::AgentEvent;
 use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State};
 use crate::json::Json;
-use crate::providers::{Facts, MessageUsage, Said};
+use crate::providers::{ContextUse, Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
 use crate::text::fit;
 
@@ -60,7 +60,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
-        let Facts { agent_version, cwd, branch, usage: _ } = std::mem::take(&mut life.facts);
+        let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
         let mut members = Vec::new();
         let mut text = |key: &str, value: Option<String>| {
@@ -75,6 +75,13 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         text("agentVersion", agent_version);
         text("cwd", cwd);
         text("branch", branch);
+        if let Some(ContextUse { used, window }) = context {
+            let window = window.map(|window| number("window", window));
+            members.push((
+                "context".to_owned(),
+                Json::Object([number("used", used)].into_iter().chain(window).collect()),
+            ));
+        }
         if !usage.is_empty() {
             members.push(("usage".to_owned(), Json::Array(usage.into_iter().map(usage_json).collect())));
         }
@@ -130,9 +137,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+fn number(key: &str, value: u64) -> (String, Json) {
+    (key.to_owned(), Json::Number(value as f64))
+}
+
 fn usage_json(usage: MessageUsage) -> Json {
-    #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
-    let number = |key: &str, value: u64| (key.to_owned(), Json::Number(value as f64));
     Json::Object(vec![
         ("messageId".to_owned(), Json::Text(usage.message_id)),
         number("input", usage.input),

@@ -3,7 +3,7 @@
 //! Input: what was emitted and what waits to be. Output: the state that the next step starts from. Invariant: bounded.
 
 use crate::agent::Outcome;
-use crate::contract::{State, Timestamp, WaitingReason};
+use crate::contract::{Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, MessageUsage};
 
 /// What the bridge has made of one child so far.
@@ -15,6 +15,7 @@ pub(super) struct Life {
     pub(super) is_adoption_estimated: bool,
     pub(super) state: Option<State>,
     pub(super) reason: Option<WaitingReason>,
+    pub(super) ended_at: Option<Moment>,
     /// The turn opened last that has not ended.
     pub(super) turn: Option<String>,
     pub(super) last_outcome: Option<Outcome>,
@@ -45,10 +46,11 @@ impl Life {
     /// Keeps facts for the next event. Whether so much waits that an event is due.
     pub(super) fn add(&mut self, facts: &Facts) -> bool {
         let pending = &mut self.facts;
-        let Facts { agent_version, cwd, branch, usage } = facts.clone();
+        let Facts { agent_version, cwd, branch, usage, context } = facts.clone();
         pending.agent_version = agent_version.or(pending.agent_version.take());
         pending.cwd = cwd.or(pending.cwd.take());
         pending.branch = branch.or(pending.branch.take());
+        pending.context = context.or(pending.context);
         if let Some(usage) = usage {
             self.usage.retain(|known| known.message_id != usage.message_id);
             self.usage.push(usage);

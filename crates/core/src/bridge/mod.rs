@@ -152,6 +152,7 @@ impl Bridge {
                 step.confirm_own(&own);
                 step.own_event(&own, event);
             }
+            Said::StartedAgain => step.start_again(&own),
             Said::Activity => {
                 step.confirm_own(&own);
                 step.emit(&own, Kind::Activity, None, None);

@@ -37,17 +37,35 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 let is_cycle = self.descends_from(parent, id);
                 let root = self.bridge.session.session_id.clone();
                 let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
-                let life = self.life(id);
-                *life = Life {
-                    attempt: life.attempt + 1,
-                    parent: Some(parent),
-                    state: Some(State::Created),
-                    facts: std::mem::take(&mut life.facts),
-                    usage: std::mem::take(&mut life.usage),
-                    ..Life::default()
-                };
-                self.emit(id, Kind::Created, Some(State::Created), None);
+                self.begin(id, Some(parent));
             }
+        }
+    }
+
+    /// A new life, of which nothing but its attempt is of the one before.
+    fn begin(&mut self, id: &str, parent: Option<String>) {
+        let life = self.life(id);
+        *life = Life {
+            attempt: life.attempt + 1,
+            parent,
+            state: Some(State::Created),
+            facts: std::mem::take(&mut life.facts),
+            usage: std::mem::take(&mut life.usage),
+            ..Life::default()
+        };
+        self.emit(id, Kind::Created, Some(State::Created), None);
+    }
+
+    /// An agent that was asked to go on. Where it has ended before that, this is a new life.
+    pub(super) fn start_again(&mut self, id: &str) {
+        let life = self.life(id);
+        let ended_before = life.ended_at.is_some_and(|ended| self.item.at.moment() > ended);
+        if self.life(id).is_over() && ended_before {
+            let parent = self.life(id).parent.clone();
+            self.begin(id, parent);
+        } else {
+            self.confirm_own(id);
+            self.emit(id, Kind::Activity, None, None);
         }
     }
 
@@ -226,11 +244,13 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         for &missing in self.life(id).state.and_then(|from| from.steps_to(state)).unwrap_or_default() {
             self.step(id, Kind::StateChanged, missing);
         }
+        let at = self.item.at.moment();
         let life = self.life(id);
         life.waits.clear();
         life.turn = None;
         if !life.is_over() {
             life.state = Some(state);
+            life.ended_at = Some(at);
         }
         self.emit(id, Kind::Terminal, Some(state), None);
     }

@@ -6,7 +6,7 @@
 mod bind;
 mod journal;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
@@ -16,20 +16,16 @@ use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
-use crate::providers::claude_code::{Recognized, RecordFault, Role, read};
+use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
-use journal::{Dated, Journal, Pending, Track, name};
+use journal::{Binding, Dated, Journal, Pending, Track, name};
 
 /// The constant epoch of sessions on disk: their journals have no sequences that could start anew.
 pub const FILE_EPOCH: &str = "file";
-/// The name of the provider, the first part of its sources.
-pub const PROVIDER: &str = "claude-code";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
 /// Items remembered of a session with several journals of its own.
 const REPEATS: usize = 4 * 1024 * 1024;
-/// Sessions that one journal may name; records of further ones are counted, not read.
-const SESSIONS_PER_JOURNAL: usize = 64;
 
 /// Names a journal of one pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +38,8 @@ pub struct Pipeline {
     content: Content,
     journals: Vec<Journal>,
     sessions: Vec<SessionState>,
+    /// Their places by provider and id.
+    places: HashMap<(&'static str, String), usize>,
     /// Sessions that are read elsewhere.
     elsewhere: Arc<HashSet<String>>,
     waiting: usize,
@@ -51,6 +49,10 @@ pub struct Pipeline {
 struct SessionState {
     id: String,
     bridge: Bridge,
+    /// Its journals' tracks: the place of the journal, and of the owner in it.
+    tracks: Vec<(usize, usize)>,
+    /// Whether it has something to settle.
+    is_pending: bool,
     /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
     taken: HashSet<u128>,
 }
@@ -82,6 +84,7 @@ impl Pipeline {
             content,
             journals: Vec::new(),
             sessions: Vec::new(),
+            places: HashMap::new(),
             elsewhere: Arc::default(),
             waiting: 0,
         }
@@ -92,77 +95,79 @@ impl Pipeline {
         self.elsewhere = sessions;
     }
 
-    /// Adds a journal. `launch` is the launch that a file beside it names (`toolUseId` of `agent-<id>.meta.json`).
+    /// Adds a journal of `provider`, and what stands beside it.
     pub fn add_journal(
         &mut self,
         path: impl Into<String>,
+        provider: &'static dyn Provider,
         recognized: Recognized,
-        launch: Option<String>,
+        told: Told,
     ) -> JournalId {
-        let session = session_index(&recognized.session_id, &mut self.sessions, self.content);
-        let track = Track::new(session, recognized.role.clone());
+        let reader = provider.reader(&recognized, told.clone());
         self.journals.push(Journal {
             path: path.into(),
+            provider,
             recognized,
-            launch,
+            told,
+            reader,
             framer: Framer::new(LINE_BYTES),
             log: DiagnosticLog::default(),
-            tracks: vec![track],
-            current: 0,
+            tracks: Vec::new(),
             skipped: 0,
+            again: None,
         });
-        JournalId(self.journals.len() - 1)
+        let at = self.journals.len() - 1;
+        self.add_tracks(at);
+        JournalId(at)
     }
 
     /// Takes the next bytes of a journal. Their events are made by the next [`settle`](Self::settle).
     pub fn push(&mut self, journal: JournalId, chunk: &[u8]) {
-        let Self { journals, sessions, content, elsewhere, waiting, .. } = self;
-        let Some(Journal { recognized, framer, log, tracks, current, skipped, .. }) =
-            journals.get_mut(journal.0)
-        else {
-            return;
-        };
+        let JournalId(at) = journal;
+        let Some(journal) = self.journals.get_mut(at) else { return };
+        let mut framer = std::mem::replace(&mut journal.framer, Framer::new(LINE_BYTES));
         let mut mapped = Vec::new();
         framer.push(chunk, &mut |frame| {
-            let Some((bytes, place)) = line(&frame, log) else { return };
-            let read = read(bytes, |record| {
-                if let Some(session_id) = record.session_id() {
-                    if *recognized.session_id != *session_id && elsewhere.contains(session_id) {
-                        return;
-                    }
-                    let Some(track) = track_of(session_id, &recognized.role, tracks, sessions, *content)
-                    else {
-                        *skipped += 1;
-                        return;
-                    };
-                    *current = track;
+            let journal = &mut self.journals[at];
+            let Some((bytes, place)) = line(&frame, &mut journal.log) else { return };
+            let elsewhere = &self.elsewhere;
+            let read = journal.reader.read(bytes, place.0, &|id| elsewhere.contains(id), &mut mapped);
+            let (owner, record, time) = match read {
+                Ok(Line::Read { owner, record, time }) => (owner, record, time),
+                Ok(Line::Elsewhere) => return,
+                Ok(Line::Beyond) => {
+                    journal.skipped += 1;
+                    return;
                 }
-                let track = &mut tracks[*current];
-                track.note_time(record.timestamp());
-                track.mapper.record(record, place.0, &mut mapped);
-            });
-            match read {
-                Ok(()) => {}
-                Err(RecordFault::Json(fault)) => log_json_fault(log, fault, place, bytes),
+                Err(RecordFault::Json(fault)) => {
+                    return log_json_fault(&mut journal.log, fault, place, bytes);
+                }
                 Err(RecordFault::NotAnObject) => {
-                    log.add(
-                        DiagnosticCode::InvalidEvent,
-                        "the line is JSON but no object",
-                        place,
-                        bytes,
-                        false,
-                    );
+                    let message = "the line is JSON but no object";
+                    return journal.log.add(DiagnosticCode::InvalidEvent, message, place, bytes, false);
                 }
+            };
+            if owner >= journal.tracks.len() {
+                self.add_tracks(at);
             }
-            *waiting += mapped.len();
-            let track = &mut tracks[*current];
+            let journal = &mut self.journals[at];
+            let track = &mut journal.tracks[owner];
+            let session = &mut self.sessions[track.session];
+            track.note_time(time);
+            if journal.again.is_some_and(|(again, until)| owner != again && place.0 < until) {
+                return mapped.clear();
+            }
+            self.waiting += mapped.len();
+            session.is_pending = true;
+            let Some(role) = journal.reader.owners().get(owner).map(|owner| &owner.role) else { return };
             let named = mapped.drain(..).map(|mapped| {
-                let name = name(&sessions[track.session].id, track.mapper.role(), &mapped, bytes);
+                let name = name(&session.id, role, &mapped, bytes);
                 let at = mapped.context.time.clone().or_else(|| track.last_time.clone());
-                Pending { mapped, name, at, place: track.highest }
+                Pending { mapped, record, name, at, place: track.highest }
             });
             track.pending.extend(named);
         });
+        self.journals[at].framer = framer;
     }
 
     /// Ends a journal: what no line end closed is reported.
@@ -191,21 +196,23 @@ impl Pipeline {
     ) {
         self.bind_journals();
         self.waiting = 0;
-        let mut order: Vec<usize> = (0..self.journals.len()).collect();
-        order.sort_by(|&left, &right| self.journals[left].path.cmp(&self.journals[right].path));
-        for session in 0..self.sessions.len() {
+        for session in self.pending_sessions() {
             let mut merged = Vec::new();
             let mut own_journals = 0;
-            for &journal in &order {
-                for track in self.journals[journal].tracks.iter_mut().filter(|track| track.session == session)
-                {
-                    own_journals += usize::from(*track.mapper.role() == Role::Root);
-                    track.date(fallback, now, &mut merged);
-                }
+            let state = &mut self.sessions[session];
+            state.is_pending = false;
+            state.tracks.sort_by(|left, right| {
+                let path = |at: usize| &self.journals[at].path;
+                path(left.0).cmp(path(right.0)).then(left.cmp(right))
+            });
+            for &(journal, owner) in &state.tracks {
+                let track = &mut self.journals[journal].tracks[owner];
+                own_journals += usize::from(track.binding == Binding::Own);
+                track.date(journal, fallback, now, &mut merged);
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
-            let SessionState { bridge, taken, .. } = &mut self.sessions[session];
+            let SessionState { bridge, taken, .. } = state;
             for dated in &merged {
                 if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
@@ -264,38 +271,36 @@ impl Pipeline {
     pub fn diagnostics(&self) -> impl Iterator<Item = (&str, &DiagnosticLog)> {
         self.journals.iter().map(|journal| (journal.path.as_str(), &journal.log))
     }
-}
 
-fn session_index(id: &str, sessions: &mut Vec<SessionState>, content: Content) -> usize {
-    sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
-        let session = Session {
-            provider: PROVIDER.to_owned(),
-            session_id: id.to_owned(),
-            epoch: FILE_EPOCH.to_owned(),
-            content,
-        };
-        sessions.push(SessionState {
-            id: id.to_owned(),
-            bridge: Bridge::new(session),
-            taken: HashSet::new(),
-        });
-        sessions.len() - 1
-    })
-}
-
-/// The track of a session in a journal; a further session of the journal gets one, as far as there is room.
-fn track_of(
-    session_id: &str,
-    role: &Role,
-    tracks: &mut Vec<Track>,
-    sessions: &mut Vec<SessionState>,
-    content: Content,
-) -> Option<usize> {
-    let known = tracks.iter().position(|track| sessions[track.session].id == session_id);
-    if known.is_none() && tracks.len() < SESSIONS_PER_JOURNAL {
-        let session = session_index(session_id, sessions, content);
-        tracks.push(Track::new(session, role.clone()));
-        return Some(tracks.len() - 1);
+    /// The places of sessions that have something to settle.
+    fn pending_sessions(&self) -> Vec<usize> {
+        (0..self.sessions.len()).filter(|&session| self.sessions[session].is_pending).collect()
     }
-    known
+
+    /// Gives each owner of a journal's reader its track.
+    fn add_tracks(&mut self, at: usize) {
+        let journal = &mut self.journals[at];
+        let provider = journal.provider.name();
+        for owner in &journal.reader.owners()[journal.tracks.len()..] {
+            let place = (provider, owner.session_id.clone());
+            let session = *self.places.entry(place).or_insert_with(|| {
+                let session = Session {
+                    provider: provider.to_owned(),
+                    session_id: owner.session_id.clone(),
+                    epoch: FILE_EPOCH.to_owned(),
+                    content: self.content,
+                };
+                self.sessions.push(SessionState {
+                    id: owner.session_id.clone(),
+                    bridge: Bridge::new(session),
+                    tracks: Vec::new(),
+                    is_pending: false,
+                    taken: HashSet::new(),
+                });
+                self.sessions.len() - 1
+            });
+            self.sessions[session].tracks.push((at, journal.tracks.len()));
+            journal.tracks.push(Track::new(session, &owner.role));
+        }
+    }
 }

@@ -5,8 +5,28 @@
 
 pub mod claude_code;
 
+mod bounded;
+mod ids;
+mod launches;
+mod provider;
+mod say;
+mod shape;
+
+pub use ids::id as native_id;
+pub use launches::{Launches, Orphan, PromptKey};
+pub use provider::{Line, Owner, Place, Provider, Reader, Recognized, RecordFault, Role, Told, gather};
+
 use crate::agent::AgentEvent;
 use crate::contract::Timestamp;
+
+/// The providers that this package brings.
+pub const ALL: [&dyn Provider; 1] = [&claude_code::ClaudeCode];
+
+/// The provider whose journal begins with `head`, and whose journal that is.
+#[must_use]
+pub fn recognize(head: &[u8]) -> Option<(&'static dyn Provider, Recognized)> {
+    ALL.into_iter().find_map(|provider| Some((provider, provider.recognize(head)?)))
+}
 
 /// Where an item comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +61,8 @@ pub enum Said {
     Activity,
     /// Facts beside the events.
     Facts(Facts),
+    /// The agent whose journal it is was asked to go on: where it had ended, a new life of it began.
+    StartedAgain,
     /// The sub-agent launched as `launch` (the id of its `subagent.started`) confirmed that it exists; it stays live.
     Confirmed {
         /// The id of the launch.
@@ -66,6 +88,17 @@ pub struct Facts {
     pub branch: Option<String>,
     /// Tokens used by one message; the items of one `message_id` replace each other.
     pub usage: Option<MessageUsage>,
+    /// How full its context is.
+    pub context: Option<ContextUse>,
+}
+
+/// How full a context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ContextUse {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit, where that is known.
+    pub window: Option<u64>,
 }
 
 /// Tokens of one message.

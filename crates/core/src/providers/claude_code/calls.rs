@@ -3,8 +3,8 @@
 //! Input: the ids of calls and results. Output: the pair, once. Invariant: a call starts once and finishes once.
 //! Never: holds more than [`OPEN`] open calls or [`EARLY`] results without a call; the oldest is given up.
 
-use super::bounded::{Bounded, Recent};
 use crate::agent::Outcome;
+use crate::providers::bounded::{Bounded, Recent};
 
 /// Open calls that are remembered.
 const OPEN: usize = 1024;

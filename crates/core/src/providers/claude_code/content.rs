@@ -9,8 +9,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::shape::{Shape, members, scalars_are};
 use crate::json::Scalar;
+use crate::providers::shape::{Shape, members, scalars_are};
 
 /// What a message says: a text, or blocks.
 #[derive(Debug, Default)]

@@ -3,12 +3,12 @@
 //! Input: envelopes, titles and models. Output: [`Facts`] and `agent.metadata`. Invariant: nothing is told twice in a row; a title
 //! that the user gave is not replaced by a made one. Never: takes `<synthetic>` for a model.
 
-use super::ids::id;
 use super::record::{Message, Record, Usage, filled};
-use super::say::{Say, cut};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Model};
 use crate::json::Scalar;
+use crate::providers::ids::id;
+use crate::providers::say::{Say, cut};
 use crate::providers::{Facts, MessageUsage, Said};
 
 /// See the module.
@@ -38,7 +38,7 @@ impl Known {
             agent_version: news(&mut self.version, &record.version, limits::ID),
             cwd: news(&mut self.cwd, &record.cwd, limits::TEXT),
             branch: news(&mut self.branch, &record.git_branch, limits::REASON),
-            usage: None,
+            ..Facts::default()
         };
         if facts != Facts::default() {
             say.said(Said::Facts(facts));

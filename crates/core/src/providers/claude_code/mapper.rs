@@ -3,46 +3,34 @@
 //! Input: records. Output: [`Mapped`] items. Invariant: the same records give the same items; a record whose uuid was seen gives
 //! none. Never: reads a text that a person or a model wrote as anything but a text.
 
-use super::bounded::Recent;
 use super::calls::Calls;
 use super::facts::Known;
-use super::ids::{fingerprint, id};
-use super::launches::{Launches, Orphan, PromptKey};
 use super::notification::Notification;
 use super::record::{Record, filled};
-use super::say::{Say, cut};
 use super::turns::{Place, Turns};
 use super::user_text::{UserText, prompt};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome};
 use crate::contract::Moment;
-use crate::providers::{Mapped, Said};
+use crate::providers::bounded::Recent;
+use crate::providers::ids::{fingerprint, id};
+use crate::providers::launches::{Launches, Orphan, PromptKey};
+use crate::providers::say::{Say, Source, cut};
+use crate::providers::{Mapped, Role, Said};
 
 /// Records whose uuid is remembered, at least; a resumed session repeats its own records, so the latest matter.
 const UUIDS: usize = 65_536;
-
-/// Whose records a journal holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The session's own.
-    Root,
-    /// Those of a sub-agent.
-    Child {
-        /// Its own id.
-        agent_id: String,
-    },
-}
 
 /// See the module. One mapper per journal and session.
 #[derive(Debug)]
 pub struct Mapper {
     pub(super) role: Role,
-    pub(super) records: u64,
-    pub(super) unknown_records: u64,
+    has_begun: bool,
     uuids: Recent,
     pub(super) turns: Turns,
     pub(super) calls: Calls,
-    pub(super) launches: Launches,
+    /// The sub-agents that it launched.
+    pub launches: Launches,
     pub(super) known: Known,
     /// The command that the next meta line may carry out.
     command: Option<Command>,
@@ -73,8 +61,7 @@ impl Mapper {
     pub fn new(role: Role) -> Self {
         Self {
             role,
-            records: 0,
-            unknown_records: 0,
+            has_begun: false,
             uuids: Recent::new(UUIDS),
             turns: Turns::new(),
             calls: Calls::new(),
@@ -88,53 +75,7 @@ impl Mapper {
         }
     }
 
-    /// Whose records it reads.
-    #[must_use]
-    pub fn role(&self) -> &Role {
-        &self.role
-    }
-
-    /// Records read, repeated ones included.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// Those of a type that this provider does not know.
-    #[must_use]
-    pub fn unknown_records(&self) -> u64 {
-        self.unknown_records
-    }
-
-    /// Whether it launched a sub-agent that is remembered.
-    #[must_use]
-    pub fn has_launches(&self) -> bool {
-        !self.launches.is_empty()
-    }
-
-    /// Binds the journal of `agent_id` to `launch` on outside evidence (its `meta.json`). `false` where the launch is not known
-    /// (yet) or the binding is no news.
-    pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
-        match (id(launch), id(agent_id)) {
-            (Some(launch), Some(agent_id)) => self.launches.bind(&launch, &agent_id),
-            _ => false,
-        }
-    }
-
-    /// The launch that the journal of `agent_id` is bound to.
-    #[must_use]
-    pub fn launch_of(&self, agent_id: &str) -> Option<&str> {
-        self.launches.of(&id(agent_id)?)
-    }
-
-    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most, and none that
-    /// begins after its end; among launches with the same prompt, the journal whose first record is earliest (then by agent id)
-    /// gets the earliest call, or one that failed where there is no other.
-    pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
-        self.launches.claim(orphans)
-    }
-
-    /// What a launcher's [`claim`](Self::claim) needs to know of this sub-agent's journal.
+    /// What a launcher needs to know of this sub-agent's journal to claim it.
     #[must_use]
     pub fn orphan(&self) -> Option<Orphan> {
         let Role::Child { agent_id } = &self.role else { return None };
@@ -144,15 +85,15 @@ impl Mapper {
 
     /// Reads the next record, whose line begins at `offset`.
     pub fn record(&mut self, record: &Record<'_>, offset: u64, out: &mut Vec<Mapped>) {
-        self.records += 1;
-        self.unknown_records += u64::from(!record.is_known());
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         let uuid = filled(&record.uuid).map(fingerprint);
         if uuid.is_some_and(|uuid| !self.uuids.remember(uuid)) {
             return;
         }
-        let mut say = Say::new(record, offset, out);
+        let source = Source { offset, uuid: filled(&record.uuid), time: record.timestamp() };
+        let mut say = Say::new(source, out);
         if self.role == Role::Root {
-            if self.records == 1 {
+            if is_first {
                 say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
             }
             // Older versions keep the lines of sub-agents among the session's own.

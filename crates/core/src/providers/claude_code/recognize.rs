@@ -3,18 +3,9 @@
 //! Input: the first bytes of a file. Output: [`Recognized`], or nothing. Invariant: the content decides.
 //! Never: looks at a name; takes a workflow's `journal.jsonl`, a `.meta.json` or foreign JSON Lines for a transcript.
 
-use super::ids::id;
-use super::mapper::Role;
 use super::record::{Record, filled, read};
-
-/// A transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recognized {
-    /// The first session that the file names.
-    pub session_id: String,
-    /// Whose records they are.
-    pub role: Role,
-}
+use crate::providers::ids::id;
+use crate::providers::{Recognized, Role};
 
 /// Recognises a transcript by its first lines. A last line without its end counts if it is complete.
 #[must_use]
@@ -57,6 +48,6 @@ impl Evidence {
             Some(agent_id) if record.is_sidechain() => Role::Child { agent_id },
             _ => Role::Root,
         };
-        Some(Self { recognized: Recognized { session_id, role }, is_told })
+        Some(Self { recognized: Recognized { session_id, role, parent: None }, is_told })
     }
 }

@@ -7,23 +7,9 @@
 use std::borrow::Cow;
 
 use super::content::Content;
-use super::shape::{Shape, members};
 use crate::json::{self, JsonFault, Scalar};
-
-/// Why a line is no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordFault {
-    /// It is not JSON.
-    Json(JsonFault),
-    /// It is JSON, and no object.
-    NotAnObject,
-}
-
-impl From<JsonFault> for RecordFault {
-    fn from(fault: JsonFault) -> Self {
-        Self::Json(fault)
-    }
-}
+use crate::providers::RecordFault;
+use crate::providers::shape::{Shape, members};
 
 /// Reads `line` (without its line end) and lends the record to `use_it`.
 pub fn read<T>(line: &[u8], use_it: impl FnOnce(&Record<'_>) -> T) -> Result<T, RecordFault> {
@@ -99,10 +85,17 @@ impl Record<'_> {
         self.kind.text()
     }
 
-    /// Whether its type is one that this provider knows, with or without an event.
+    /// Its type, where it is one that this provider knows, with or without an event.
+    #[must_use]
+    pub fn known_type(&self) -> Option<&'static str> {
+        let kind = self.record_type()?;
+        KNOWN.into_iter().find(|known| *known == kind)
+    }
+
+    /// Whether its type is one that this provider knows.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.record_type().is_some_and(|kind| KNOWN.contains(&kind))
+        self.known_type().is_some()
     }
 }
 

@@ -5,16 +5,16 @@
 
 use super::calls::{Call, CallKind, CallResult, Status};
 use super::content::{Block, Input};
-use super::ids::{fingerprint, id};
-use super::launches::PromptKey;
 use super::mapper::Mapper;
 use super::notification::{Notification, TaskReport};
 use super::record::{Message, Record, filled};
-use super::say::{Say, cut};
 use super::turns::Place;
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome, WaitState};
 use crate::providers::Said;
+use crate::providers::ids::{fingerprint, id};
+use crate::providers::launches::PromptKey;
+use crate::providers::say::{Say, cut};
 
 impl Mapper {
     pub(super) fn tool_use(&mut self, block: &Block<'_>, place: &Place, say: &mut Say<'_>) {

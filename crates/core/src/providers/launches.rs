@@ -38,7 +38,7 @@ pub struct Orphan {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Launches(Bounded<Launch>);
+pub struct Launches(Bounded<Launch>);
 
 #[derive(Debug)]
 struct Launch {
@@ -73,7 +73,9 @@ impl Launches {
         Self(Bounded::new(LAUNCHES))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing was launched.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.values().next().is_none()
     }
 
@@ -95,14 +97,15 @@ impl Launches {
     }
 
     /// The launch whose journal is that of `agent_id`.
-    pub(super) fn of(&self, agent_id: &str) -> Option<&str> {
+    #[must_use]
+    pub fn of(&self, agent_id: &str) -> Option<&str> {
         let launch = self.0.values().find(|launch| launch.agent_id.as_deref() == Some(agent_id))?;
         Some(&launch.id)
     }
 
     /// Binds a journal on evidence; a binding of either side to another is undone. `false` where this is no news or the launch
     /// is unknown.
-    pub(super) fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
+    pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
         let key = fingerprint(launch);
         let former = self.of(agent_id).map(fingerprint);
         if !self.0.contains(key) || former == Some(key) {
@@ -119,7 +122,9 @@ impl Launches {
 
     /// Binds journals by equal prompts. Where several launches have the same prompt, journals in the order of their first
     /// records (then of their ids; without a time last) get the launches in the order of their calls, those that failed last.
-    pub(super) fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
+    ///
+    /// Gives pairs of agent id and launch: a launch gets one journal at most, and none that begins after its end.
+    pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
         let mut orphans: Vec<&Orphan> = orphans.iter().collect();
         orphans.sort_by_key(|orphan| (orphan.first_time.is_none(), orphan.first_time, &orphan.agent_id));
         let mut bound = Vec::new();
