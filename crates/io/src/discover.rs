@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::unsupported;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
@@ -71,6 +72,7 @@ pub fn named(paths: &[PathBuf]) -> Found {
         if let Err(error) = add_named(path, &mut found) {
             found.missing.push(format!("{}: {error}", path.display()));
         }
+        found.unsupported.extend(unsupported::databases(path));
     }
     found.tidy();
     found
@@ -105,6 +107,7 @@ pub fn default_places(home: Option<&Path>) -> Found {
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }
+    found.unsupported = home.map(unsupported::in_home).unwrap_or_default();
     found.tidy();
     found
 }

@@ -5,4 +5,5 @@
 pub mod discover;
 pub mod report;
 pub mod status;
+pub mod unsupported;
 pub mod validate;

@@ -244,3 +244,12 @@ impl<'de> serde::Deserialize<'de> for JsonValue {
         Json::seed(4).deserialize(deserializer).map(|value| Self(value.unwrap_or(Json::Null)))
     }
 }
+
+/// How full a context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ContextUse {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit, where that is known.
+    pub window: Option<u64>,
+}

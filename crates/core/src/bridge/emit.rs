@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-use super::Content;
 use super::life::child_id;
 use super::steps::Step;
-use crate::agent::AgentEvent;
+use super::{Content, Session};
+use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State};
 use crate::json::Json;
-use crate::providers::{ContextUse, Facts, MessageUsage, Said};
+use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
 use crate::text::fit;
 
@@ -33,10 +33,15 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// What stands in an agent's own journal is evidence of that agent too, whomever it is about.
     pub(super) fn emit_evidence(&mut self, id: &str) {
+        self.emit_facts(id, Kind::Activity, None);
+    }
+
+    /// An event that carries nothing but the facts that wait for one.
+    pub(super) fn emit_facts(&mut self, id: &str, kind: Kind, state: Option<State>) {
         let facts = self.facts(id);
         let members =
             if facts.is_empty() { Vec::new() } else { vec![("facts".to_owned(), Json::Object(facts))] };
-        self.send(id, Kind::Activity, None, None, members);
+        self.send(id, kind, state, None, members);
     }
 
     /// An event that carries what was said, and the facts that wait for one.
@@ -58,8 +63,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// The facts of a child that no event has carried yet.
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
+        let Session { provider, session_id, .. } = self.bridge.session.clone();
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
+        let (title, model) = (life.title.clone(), life.model.clone());
         let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
         let mut members = Vec::new();
@@ -69,8 +76,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             }
         };
         if !announced {
-            text("provider", Some(self.bridge.session.provider.clone()));
-            text("sessionId", Some(self.bridge.session.session_id.clone()));
+            text("provider", Some(provider));
+            text("sessionId", Some(session_id));
+            text("title", title);
+            text("model", model);
         }
         text("agentVersion", agent_version);
         text("cwd", cwd);

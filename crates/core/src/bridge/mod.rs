@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use crate::agent::AgentEvent;
 use crate::contract::identity::SOURCE_NOTE;
-use crate::contract::{Event, Kind, Timestamp};
+use crate::contract::{Event, Kind, Moment, State, Timestamp};
 use crate::providers::Said;
 
-use life::{Life, terminal};
+use life::{Life, child_id, terminal};
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.
@@ -71,6 +71,15 @@ pub struct Item<'a> {
     pub said: &'a Said,
 }
 
+/// A sub-agent that is no longer known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Its id.
+    pub id: String,
+    /// The ids of its lives.
+    pub lives: Vec<String>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Bridge {
@@ -111,8 +120,27 @@ impl Bridge {
         if is_taken { format!("sub-agent:{id}") } else { id.to_owned() }
     }
 
-    /// Takes one item and hands the events it makes to `emit`, in order.
-    pub fn take(&mut self, item: &Item<'_>, emit: &mut impl FnMut(Event<'static>)) {
+    /// Forgets a sub-agent and those below it, and names what it was told of them.
+    pub fn forget(&mut self, id: &str) -> Vec<Forgotten> {
+        let mut names = vec![self.child_name(id)];
+        let mut at = 0;
+        while let Some(name) = names.get(at).cloned() {
+            let below = self.lives.iter().filter(|(_, life)| life.parent.as_ref() == Some(&name));
+            let below: Vec<String> =
+                below.map(|(id, _)| id.clone()).filter(|id| !names.contains(id)).collect();
+            names.extend(below);
+            at += 1;
+        }
+        let mut forget = |id: String| {
+            let attempts = self.lives.remove(&id)?.attempt;
+            Some(Forgotten { lives: (1..=attempts).map(|attempt| child_id(&id, attempt)).collect(), id })
+        };
+        names.into_iter().filter_map(&mut forget).collect()
+    }
+
+    /// Takes one item and hands the events it makes to `emit`, in order. With `ends_record` no further item of its record follows, so
+    /// that facts which nothing has carried get an event of their own.
+    pub fn take(&mut self, item: &Item<'_>, ends_record: bool, emit: &mut impl FnMut(Event<'static>)) {
         let own = match item.scope {
             Scope::Root => self.session.session_id.clone(),
             Scope::Child(id) => self.child_name(id),
@@ -158,12 +186,37 @@ impl Bridge {
                 step.emit(&own, Kind::Activity, None, None);
             }
             Said::Facts(facts) => {
-                if step.life(&own).add(facts) {
+                if step.life(&own).add(facts) || ends_record {
                     step.confirm_own(&own);
                     step.emit(&own, Kind::Activity, None, None);
                 }
             }
             Said::Binding { .. } => {}
+        }
+        if let Said::Event(event) = item.said {
+            step.remember(&about, event);
+        }
+    }
+
+    /// Where an item may begin a new life: the agent, and the id of its present life.
+    #[must_use]
+    pub fn may_renew(&self, item: &Item<'_>) -> Option<(String, String)> {
+        let id = match (item.said, item.scope) {
+            (Said::Event(AgentEvent::SubagentStarted { subagent_id, .. }), _) => self.child_name(subagent_id),
+            (Said::Event(AgentEvent::TurnStarted { .. }), Scope::Root) => self.session.session_id.clone(),
+            (Said::StartedAgain, Scope::Child(id)) => self.child_name(id),
+            _ => return None,
+        };
+        let attempt = self.lives.get(&id)?.attempt;
+        let life = child_id(&id, attempt);
+        Some((id, life))
+    }
+
+    /// The life of an agent has ended, as an authority says.
+    pub fn end(&mut self, id: &str, state: State, at: Moment) {
+        if let Some(life) = self.lives.get_mut(id).filter(|life| !life.is_over()) {
+            life.state = Some(state);
+            life.ended_at = Some(at);
         }
     }
 }
