@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::discover::regular_file;
 
-/// Where other agents keep their sessions, below the home folder: Copilot CLI, Cursor, Gemini CLI, Goose and OpenCode.
+/// Where other agents keep their sessions, below the home folder: Copilot CLI, Cursor, Gemini CLI, Goose, `OpenCode`, Qwen.
 const STORES: [&str; 7] = [
     ".copilot/session-state",
     ".cursor/chats",
@@ -19,7 +19,7 @@ const STORES: [&str; 7] = [
     ".local/share/opencode/storage",
     ".qwen/tmp",
 ];
-/// How an SQLite database begins (the file format's header string).
+/// How a database of `SQLite` begins (the file format's header string).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Stores named of one folder.
 const NAMED: usize = 32;
