@@ -1,7 +1,7 @@
 //! Lives of agents over time: a launch that is found late, further lives, what stands behind a state.
 
 use agent_lifecycle_core::bridge::Content;
-use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
+use agent_lifecycle_core::contract::{Moment, State};
 use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::{Row, rows};
