@@ -26,6 +26,8 @@ export type {
 } from "./agent-event.js";
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
+export { bridgeAgentEvents } from "./bridge.js";
+export type { AgentBridge, AgentBridgeOptions, AgentEventContext, ContentLevel } from "./bridge.js";
 export { normalizeLifecycleEvent } from "./contract.js";
 export type {
   Capabilities,

@@ -6,4 +6,4 @@ pub mod validate;
 
 pub use event::{AgentEvent, ContextUse, Model, Outcome, WaitState};
 pub use time::occurred_at;
-pub use validate::{Form, validate};
+pub use validate::{Form, Issue, validate};

@@ -10,7 +10,7 @@ use super::steps::Step;
 use super::{Content, Session};
 use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::limits::ACTIVITY_UNITS;
-use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State};
+use crate::contract::{Event, Kind, Lineage, State};
 use crate::json::Json;
 use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
@@ -111,6 +111,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let mut details = Json::Object(members);
         redact_json(&mut details);
         let root = self.bridge.session.session_id.clone();
+        let external = self.bridge.session.external;
         let (at, estimated) = (self.item.at.clone(), self.item.estimated);
         let life = self.life(id);
         // Adopted when first seen; an estimated time gives way to the first real one.
@@ -123,12 +124,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             root_child_id: Cow::Owned(root.clone()),
             parent_child_id: life.parent.clone().map(Cow::Owned),
             attempt: life.attempt.max(1),
-            external: true,
-            adopted_at: life.adopted_at.clone(),
+            external,
+            adopted_at: life.adopted_at.clone().filter(|_| external),
         };
         let event = Event {
             event_id: Cow::Owned(format!("{:032x}", self.item.name.wrapping_add(u128::from(self.count)))),
-            source: Cow::Owned(self.bridge.source.clone()),
+            source: Cow::Owned(self.bridge.session.source.clone()),
             source_epoch: Cow::Owned(self.bridge.session.epoch.clone()),
             child_id: Cow::Owned(child_id(id, lineage.attempt)),
             lineage,
@@ -139,7 +140,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             sequence: None,
             activity: activity.map(|text| Cow::Owned(fit(&redact_text(&text), ACTIVITY_UNITS).to_owned())),
             details: Some(details).filter(|details| *details != Json::Object(Vec::new())),
-            capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
+            capabilities: self.bridge.session.capabilities,
         };
         self.count += 1;
         (self.emit)(event);

@@ -3,6 +3,7 @@
 //! Input: what one session's journals said, in merged order. Output: events over legal edges, missing steps inserted and marked.
 //! Invariant: the same input gives the same events with the same ids. Never: ends a child over a turn's end or over silence.
 
+pub mod direct;
 mod emit;
 mod life;
 mod steps;
@@ -11,7 +12,7 @@ use std::collections::HashMap;
 
 use crate::agent::AgentEvent;
 use crate::contract::identity::SOURCE_NOTE;
-use crate::contract::{Event, Kind, Moment, State, Timestamp};
+use crate::contract::{Capabilities, Event, Kind, Moment, State, Timestamp};
 use crate::providers::Said;
 
 use life::{Life, child_id, terminal};
@@ -35,6 +36,8 @@ pub enum Content {
 /// What the bridge is told about a session.
 #[derive(Clone, Debug)]
 pub struct Session {
+    /// The source of its events.
+    pub source: String,
     /// The provider's name.
     pub provider: String,
     /// The provider's id of the session; the root child's id.
@@ -43,6 +46,10 @@ pub struct Session {
     pub epoch: String,
     /// How much content goes into events.
     pub content: Content,
+    /// Whether somebody else started it: then it was adopted when it was first seen.
+    pub external: bool,
+    /// What its source can tell.
+    pub capabilities: Capabilities,
 }
 
 /// Whose journal an item stands in.
@@ -84,7 +91,6 @@ pub struct Forgotten {
 #[derive(Debug)]
 pub struct Bridge {
     session: Session,
-    source: String,
     lives: HashMap<String, Life>,
     /// Items about children beyond [`CHILDREN`].
     beyond: u64,
@@ -94,17 +100,16 @@ impl Bridge {
     /// A bridge for one session.
     #[must_use]
     pub fn new(mut session: Session) -> Self {
-        let source = format!("{}/{}", session.provider, session.session_id);
         if session.session_id == SOURCE_NOTE {
             session.session_id = format!("session:{SOURCE_NOTE}");
         }
-        Self { session, source, lives: HashMap::new(), beyond: 0 }
+        Self { session, lives: HashMap::new(), beyond: 0 }
     }
 
     /// The source of the events.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.session.source
     }
 
     /// Items that were dropped because their session has too many children.

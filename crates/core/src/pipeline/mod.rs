@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::explain::{Explainer, Explanation, Origin};
@@ -315,10 +315,13 @@ impl Pipeline {
             let place = (provider, owner.session_id.clone());
             let session = *self.places.entry(place).or_insert_with(|| {
                 let session = Session {
+                    source: format!("{provider}/{}", owner.session_id),
                     provider: provider.to_owned(),
                     session_id: owner.session_id.clone(),
                     epoch: FILE_EPOCH.to_owned(),
                     content: self.content,
+                    external: true,
+                    capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
                 };
                 self.sessions.push(SessionState {
                     id: owner.session_id.clone(),
