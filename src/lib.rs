@@ -8,6 +8,7 @@ pub mod agent;
 pub mod contract;
 mod convert;
 pub mod decoder;
+pub mod display;
 mod error;
 pub mod parser;
 pub mod pipeline;
