@@ -90,8 +90,9 @@ fn child(text: &mut String, row: &Shown, place: Place<'_>, now: Moment) {
     if place.parent.is_none_or(|parent| parent.source != row.source) {
         line("source", &row.source.as_deref().map_or("unknown".to_owned(), phrase));
         if let Some(provider) = &row.provider {
-            let version = row.agent_version.as_deref().unwrap_or("of unknown version");
-            line("program", &phrase(&format!("{provider} {version}")));
+            // Each by itself: what is a secret alone may be prose beside another text.
+            let version = row.agent_version.as_deref().map_or("of unknown version".to_owned(), phrase);
+            line("program", &format!("{} {version}", phrase(provider)));
         }
     }
     if let Some(title) = &row.title {
@@ -105,7 +106,7 @@ fn child(text: &mut String, row: &Shown, place: Place<'_>, now: Moment) {
     line("outcome", &outcome(row));
     line("transcript", &reference(row.transcript.as_deref()));
     line("result", &reference(row.result.as_deref()));
-    let doubts = words::doubts(&row.doubts);
+    let doubts = words::doubts(&row.doubts, |late| counted(late, "late event", "late events"));
     if !doubts.is_empty() {
         line("doubts", &doubts.join(", "));
     }
@@ -141,8 +142,7 @@ fn doing(row: &Shown, now: Moment) -> String {
     let mut parts = Vec::new();
     // What could be foreign comes last.
     if row.live_children > 0 {
-        let live = usize::try_from(row.live_children).unwrap_or(usize::MAX);
-        parts.push(format!("{} not ended", counted(live, "child", "children")));
+        parts.push(format!("{} not ended", counted(row.live_children, "child", "children")));
     }
     if let Some(outcome) = row.turn_outcome {
         parts.push(format!("last turn {}", outcome.as_str()));

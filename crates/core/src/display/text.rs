@@ -23,7 +23,7 @@ pub(super) fn safe(text: &str, columns: usize) -> String {
 
 /// How many there are of something: `1 child`, `3 children`.
 #[must_use]
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 

@@ -101,8 +101,8 @@ pub fn summary(rows: &[Row]) -> String {
     let below = rows.len() - roots;
     let live = rows.iter().filter(|row| !row.state.is_terminal()).count();
     let mut parts = vec![
-        counted(roots, "session", "sessions"),
-        counted(below, "sub-agent", "sub-agents"),
+        counted(roots as u64, "session", "sessions"),
+        counted(below as u64, "sub-agent", "sub-agents"),
         format!("{live} not ended"),
     ];
     let stale = rows.iter().filter(|row| row.freshness.stale).count();
@@ -184,13 +184,14 @@ fn freshness(row: &Row, look: Look) -> String {
         parts.push(format!("{age} ago"));
     }
     let unread = super::UNREAD.iter().filter_map(|code| row.diagnostics.get(code)).sum();
-    parts.extend(doubts(&Doubts {
+    let of = Doubts {
         unread,
         has_gap: row.gap_detected,
         has_epoch_conflict: row.epoch_conflict.is_some(),
         late: row.late_evidence,
         is_degraded: row.degraded,
-    }));
+    };
+    parts.extend(doubts(&of, |late| format!("{late} late")));
     parts.join(", ")
 }
 

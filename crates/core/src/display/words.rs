@@ -73,14 +73,14 @@ pub(super) fn sum(rows: &[Shown]) -> String {
     if rows.len() > super::SHOWN_ROWS {
         parts.push(format!("{} not shown", rows.len() - super::SHOWN_ROWS));
     }
-    format!("{}: {}", counted(rows.len(), "child", "children"), parts.join(", "))
+    format!("{}: {}", counted(rows.len() as u64, "child", "children"), parts.join(", "))
 }
 
-/// Why the row may not be all that happened.
-pub(super) fn doubts(of: &Doubts) -> Vec<String> {
+/// Why the row may not be all that happened; `late` says how much came too late.
+pub(super) fn doubts(of: &Doubts, late: impl Fn(u64) -> String) -> Vec<String> {
     let mut parts = Vec::new();
     if of.unread > 0 {
-        parts.push(format!("{} bad line{}", of.unread, if of.unread == 1 { "" } else { "s" }));
+        parts.push(counted(of.unread, "bad line", "bad lines"));
     }
     for (is_so, words) in [(of.has_gap, "events missing"), (of.has_epoch_conflict, "epoch conflict")] {
         if is_so {
@@ -88,7 +88,7 @@ pub(super) fn doubts(of: &Doubts) -> Vec<String> {
         }
     }
     if of.late > 0 {
-        parts.push(format!("{} late", of.late));
+        parts.push(late(of.late));
     }
     if of.is_degraded {
         parts.push("degraded: unknown records".to_owned());
