@@ -6,7 +6,6 @@ use agent_lifecycle_core::display::{NO_CHILD, NO_EVIDENCE, status_report};
 use common::display::{noon, read, row};
 use serde_json::{Value, json};
 
-#[expect(clippy::needless_pass_by_value, reason = "`json!` makes a value")]
 fn report(rows: Value) -> String {
     status_report(&read(rows), noon(), true)
 }
@@ -39,8 +38,7 @@ fn a_child_with_everything_unknown() {
   freshness: age of the last evidence unknown; whether that is too old is unknown
   outcome: none yet: it has not ended, as far as is known
   transcript: unknown
-  result: unknown
-";
+  result: unknown";
     assert_eq!(report(rows), expected);
 }
 

@@ -12,7 +12,6 @@ use common::display::{noon, read, row};
 use common::projection::{Story, event};
 use serde_json::{Value, json};
 
-#[expect(clippy::needless_pass_by_value, reason = "`json!` makes a value")]
 fn todos(rows: Value) -> Vec<Todo> {
     fallback_todos(&read(rows), noon(), true)
 }

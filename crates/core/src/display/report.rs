@@ -18,7 +18,7 @@ const PATH_COLUMNS: usize = 1024;
 /// Levels that are drawn by their indentation; what lies deeper says its level.
 const LEVELS: usize = 9;
 
-/// The report: only [`NO_EVIDENCE`] or [`NO_CHILD`] where there is no row.
+/// The report, without a line end behind it: only [`NO_EVIDENCE`] or [`NO_CHILD`] where there is no row.
 #[must_use]
 pub fn status_report(rows: &[Shown], now: Moment, evidence: bool) -> String {
     if rows.is_empty() {
@@ -28,6 +28,7 @@ pub fn status_report(rows: &[Shown], now: Moment, evidence: bool) -> String {
     for (row, place) in in_tree_order(rows).into_iter().take(SHOWN_ROWS) {
         child(&mut text, row, place, now);
     }
+    text.truncate(text.trim_end_matches('\n').len());
     text
 }
 

@@ -10,7 +10,6 @@ pub(crate) fn noon() -> Moment {
 }
 
 /// A running row of a source that is no agent's journal, last heard of 8 s before noon, with these members instead.
-#[expect(clippy::needless_pass_by_value, reason = "`json!` makes a value")]
 pub(crate) fn row(id: &str, members: Value) -> Value {
     let mut row = json!({
         "key": format!("ci#{id}"), "childId": id, "source": "ci", "provider": null, "agentVersion": null, "sessionId": null,
