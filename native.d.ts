@@ -122,6 +122,9 @@ export declare function checkAgentEvent(text: string, fit: boolean): string | nu
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string
 
+/** The rows in the JSON text of an array as the JSON text of a list of to-dos. */
+export declare function fallbackTodos(rows: string, now: string, evidence: boolean): string
+
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
   /** The source of the events. */
@@ -203,6 +206,9 @@ export declare function panicForTests(): void
 
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string
+
+/** The rows in the JSON text of an array as a report. */
+export declare function statusReport(rows: string, now: string, evidence: boolean): string
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string

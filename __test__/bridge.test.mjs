@@ -6,6 +6,12 @@ import { LifecycleProjector, bridgeAgentEvents } from "../index.js";
 const at = (second) => `2026-03-02T08:00:${String(second).padStart(2, "0")}Z`;
 const options = { source: "my-agent/1", sourceEpoch: "e1", sessionId: "s" };
 
+const refused = (code, path, call) =>
+  assert.throws(
+    call,
+    (error) => error.code === code && error.path === path && error.name === "LifecycleError",
+  );
+
 /** Bridges and applies each event; every one must be taken. */
 function play(story, given = options, projector = new LifecycleProjector()) {
   const bridge = bridgeAgentEvents(given);
@@ -22,6 +28,7 @@ const turn = (turnId) => ({ kind: "turn.started", turnId });
 const done = (outcome) => ({ kind: "agent.done", outcome });
 const started = { kind: "session.started", title: "Tidy up" };
 const child = { kind: "subagent.started", subagentId: "c", title: "Look" };
+const ofChild = (event) => ({ ...event, agentId: "c" });
 const childDone = (outcome) => ({ kind: "subagent.done", subagentId: "c", outcome });
 
 const cases = [
@@ -89,7 +96,6 @@ test("a session that goes on after its end is a second life with the same name",
 });
 
 test("events of a sub-agent change its own turn, and only its end ends it", () => {
-  const ofChild = (event) => ({ ...event, agentId: "c" });
   const story = [started, turn("t"), child, ofChild(turn("ct")), ofChild(done("success"))];
   const running = play(story.map((event) => [event])).list();
   assert.deepEqual([running[0].liveChildren, running[0].turn.open], [1, true]);
@@ -99,7 +105,7 @@ test("events of a sub-agent change its own turn, and only its end ends it", () =
 });
 
 test("the same records say nothing twice; what comes from nowhere is said each time", () => {
-  const records = [started, turn("t"), done("success")].map((event, at) => [event, { uuid: `u${at}` }]);
+  const records = [started, turn("t"), done("success")].map((event, place) => [event, { uuid: `u${place}` }]);
   const lines = [started, turn("t"), done("success")].map((event, offset) => [
     event,
     { offset, journal: "j" },
@@ -137,11 +143,6 @@ test("content levels, lineage and time", () => {
 });
 
 test("what is wrong is refused by name", () => {
-  const refused = (code, path, call) =>
-    assert.throws(
-      call,
-      (error) => error.code === code && error.path === path && error.name === "LifecycleError",
-    );
   refused("invalid_id", "sourceEpoch", () => bridgeAgentEvents({ ...options, sourceEpoch: " " }));
   refused("invalid_argument", "source", () => bridgeAgentEvents({}));
   refused("invalid_option", "content", () => bridgeAgentEvents({ ...options, content: "all" }));

@@ -9,6 +9,7 @@ pub mod bridge;
 pub mod contract;
 mod convert;
 pub mod decoder;
+pub mod display;
 mod error;
 pub mod parser;
 pub mod pipeline;

@@ -241,7 +241,7 @@ impl AgentEvent {
             return Err(verdict.issues);
         }
         let read = json::read(text.as_bytes(), |text, repair| {
-            Ok(serde_json::from_str(&repair.display(Cow::Borrowed(text)))?)
+            serde_json::from_str(&repair.display(Cow::Borrowed(text)))
         });
         read.map_err(|_| Vec::new())
     }
