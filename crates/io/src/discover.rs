@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::evidence::folder_of;
 use crate::unsupported;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
@@ -98,12 +99,7 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
     for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
-        let named = std::env::var_os(place.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = named.or_else(|| home.map(|home| home.join(place.folder)));
-        let Some(folder) = folder.map(|folder| folder.join(place.below)).filter(|folder| folder.is_dir())
-        else {
-            continue;
-        };
+        let Some(folder) = folder_of(place, home).filter(|folder| folder.is_dir()) else { continue };
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }

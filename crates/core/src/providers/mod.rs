@@ -14,7 +14,9 @@ mod shape;
 
 pub use ids::id as native_id;
 pub use launches::{Launches, Orphan, PromptKey};
-pub use provider::{Line, Owner, Place, Provider, Reader, Recognized, RecordFault, Role, Told, gather};
+pub use provider::{
+    Line, Owner, Place, ProcessClaim, Provider, Reader, Recognized, RecordFault, Role, Told, gather,
+};
 
 use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::Timestamp;
