@@ -139,7 +139,7 @@ fn s1_silence_is_stale_after_the_deadline_and_nothing_more() {
     assert_eq!(state(&rows[0]), RUNNING);
     let freshness = &rows[0].freshness;
     assert_eq!(
-        (freshness.stale, freshness.reason, freshness.reconcile),
+        (freshness.stale, freshness.reason.as_deref(), freshness.reconcile),
         (true, Some("silence"), Some("unavailable"))
     );
     assert_eq!(state(&story.rows(1_000_000)[0]), RUNNING, "silence alone ends nothing");

@@ -19,6 +19,7 @@ use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use crate::discover::{self, Candidate, Format, Found};
+use crate::evidence::{self, Process, SessionName};
 use crate::report::Report;
 
 /// Items of one session held at most before they become events, so that a large session costs no more memory than this.
@@ -55,6 +56,8 @@ pub struct Scan {
     report: Report,
     /// The sessions that have journals of their own.
     sessions: Arc<HashSet<String>>,
+    /// The processes that are known to work on sessions.
+    processes: HashMap<SessionName, Process>,
     /// The newest evidence of each tree of rows in the report, and its length.
     trees: Vec<(Moment, usize)>,
 }
@@ -78,6 +81,11 @@ impl Scan {
             discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
+        // What lives now says nothing about another time.
+        let processes = match options.now {
+            None => evidence::processes(options.home.as_deref()),
+            Some(_) => HashMap::new(),
+        };
         let mut scan = Self {
             options,
             now,
@@ -85,6 +93,7 @@ impl Scan {
             total: 0,
             report: Report::default(),
             sessions: Arc::default(),
+            processes,
             trees: Vec::new(),
         };
         scan.sort(found);
@@ -229,6 +238,14 @@ impl Scan {
             to_read = pipeline.take_again();
             if to_read.is_empty() {
                 break;
+            }
+        }
+        for session in pipeline.sessions().collect::<Vec<_>>() {
+            if let Some(process) = self.processes.get(&session) {
+                let told = Some((process.evidence(), process.started_at));
+                pipeline.tell_process((session.0, &session.1), told, self.now, &mut |_, outcome| {
+                    count_fault(outcome, &mut faults);
+                });
             }
         }
         self.count_all(&faults);

@@ -203,6 +203,14 @@ impl Bridge {
         }
     }
 
+    /// The id of the session's present life, once it has one.
+    #[must_use]
+    pub fn root_life(&self) -> Option<String> {
+        let id = &self.session.session_id;
+        let attempt = self.lives.get(id).filter(|life| life.attempt > 0)?.attempt;
+        Some(child_id(id, attempt))
+    }
+
     /// Where an item may begin a new life: the agent, and the id of its present life.
     #[must_use]
     pub fn may_renew(&self, item: &Item<'_>) -> Option<(String, String)> {

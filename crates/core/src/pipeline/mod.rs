@@ -6,18 +6,19 @@
 mod again;
 mod bind;
 mod journal;
+mod process;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Capabilities, Capability, Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Kind, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
-use crate::project::{Applied, Config, Projector};
+use crate::project::{Applied, Config, Projector, Status};
 use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
 use journal::{Binding, Dated, Journal, Pending, Track, name};
@@ -26,6 +27,8 @@ use journal::{Binding, Dated, Journal, Pending, Track, name};
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
+/// Why an authority is asked about an agent whose process or session ended in an open turn.
+const OPEN_TURN: &str = "exit_with_open_turn";
 /// Items remembered of a session with several journals of its own.
 const REPEATS: usize = 4 * 1024 * 1024;
 
@@ -247,7 +250,7 @@ impl Pipeline {
                 let (projector, explainer) = (&mut self.projector, &mut self.explainer);
                 let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = projector.apply_once(&event, ahead.map(|now| now.min(fallback)));
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)));
                     explainer.note(&event, &outcome, Origin { journal, offset, record });
                     on_event(&event, &outcome);
                 };
@@ -270,11 +273,18 @@ impl Pipeline {
         &mut self.projector
     }
 
+    /// The sessions whose journals it has: provider's name and id.
+    pub fn sessions(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.places.keys().cloned()
+    }
+
     /// What stands behind the state of a child.
     #[must_use]
     pub fn explain(&self, source: &str, child_id: &str) -> Option<Explanation> {
         let record = self.projector.record(source, child_id)?;
-        Some(self.explainer.explain(record, |journal| self.journals[journal].path.clone()))
+        Some(self.explainer.explain(record, |journal| {
+            self.journals.get(journal).map(|journal| journal.path.clone()).unwrap_or_default()
+        }))
     }
 
     /// What each journal was found to be, in the order in which they were added.
@@ -336,4 +346,14 @@ impl Pipeline {
             journal.tracks.push(Track::new(session, &owner.role));
         }
     }
+}
+
+/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+fn apply(projector: &mut Projector, event: &Event<'_>, received_at: Option<Moment>) -> Outcome {
+    let outcome = projector.apply_once(event, received_at)?;
+    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
+        let at = event.observed_at.moment();
+        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
+    }
+    Ok(outcome)
 }
