@@ -24,7 +24,7 @@ use journal::{Binding, Dated, Journal, Pending, Track, name};
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
-/// Items remembered of a session with several journals of its own.
+/// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
 /// Names a journal of one pipeline.
@@ -53,7 +53,7 @@ struct SessionState {
     tracks: Vec<(usize, usize)>,
     /// Whether it has something to settle.
     is_pending: bool,
-    /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
+    /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
     taken: HashSet<u128>,
 }
 
@@ -198,7 +198,7 @@ impl Pipeline {
         self.waiting = 0;
         for session in self.pending_sessions() {
             let mut merged = Vec::new();
-            let mut own_journals = 0;
+            let (mut agents, mut has_copies) = (HashSet::new(), false);
             let state = &mut self.sessions[session];
             state.is_pending = false;
             state.tracks.sort_by(|left, right| {
@@ -207,14 +207,14 @@ impl Pipeline {
             });
             for &(journal, owner) in &state.tracks {
                 let track = &mut self.journals[journal].tracks[owner];
-                own_journals += usize::from(track.binding == Binding::Own);
+                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
                 track.date(journal, fallback, now, &mut merged);
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
             let SessionState { bridge, taken, .. } = state;
             for dated in &merged {
-                if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
+                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
                 }
                 let Dated { mapped, name, child, at, estimated, .. } = dated;
