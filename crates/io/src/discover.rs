@@ -12,7 +12,10 @@ use std::time::SystemTime;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
-use agent_lifecycle_core::providers::{self, Provider, Recognized, Told, native_id};
+use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, Told, native_id};
+
+pub use crate::titles::Titles;
+use crate::zst;
 
 /// Bytes of lines by which a file is recognised.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -23,6 +26,16 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const LINES: usize = 1024;
 /// Folders below a named one that are looked into.
 const DEPTH: usize = 12;
+
+/// Stores of agents that this package cannot read: the variable that names the folder above, where there is one; that folder in the
+/// home folder; the store in it.
+const UNSUPPORTED: [(Option<&str>, &str, &str); 3] = [
+    // OpenCode: a database, in older versions a tree of small files.
+    (Some("XDG_DATA_HOME"), ".local/share", "opencode/opencode.db"),
+    (Some("XDG_DATA_HOME"), ".local/share", "opencode/storage"),
+    // Gemini CLI.
+    (None, ".gemini", "tmp"),
+];
 
 /// What a file is.
 #[derive(Clone, Debug)]
@@ -63,7 +76,8 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` below each folder.
+/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` and
+/// `*.jsonl.zst` below each folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -95,9 +109,12 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 #[must_use]
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
+    let configured = |variable: Option<&str>, folder: &str| {
+        let named = variable.and_then(std::env::var_os).filter(|value| !value.is_empty()).map(PathBuf::from);
+        named.or_else(|| home.map(|home| home.join(folder)))
+    };
     for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
-        let named = std::env::var_os(place.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = named.or_else(|| home.map(|home| home.join(place.folder)));
+        let folder = configured(Some(place.variable), place.folder);
         let Some(folder) = folder.map(|folder| folder.join(place.below)).filter(|folder| folder.is_dir())
         else {
             continue;
@@ -105,13 +122,17 @@ pub fn default_places(home: Option<&Path>) -> Found {
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }
+    let stores = UNSUPPORTED.iter().filter_map(|(variable, above, store)| {
+        Some(configured(*variable, above)?.join(store)).filter(|store| store.exists())
+    });
+    found.unsupported.extend(stores);
     found.tidy();
     found
 }
 
 /// What the file at `path` is, by its first lines; over-long ones are passed over.
 pub fn format(path: &Path) -> io::Result<Format> {
-    let mut file = regular_file(path)?;
+    let mut file = open(path)?;
     let mut framer = Framer::new(LINE_BYTES);
     let (mut head, mut chunk, mut read) = (Vec::new(), vec![0; CHUNK_BYTES], 0);
     while read < SEARCHED_BYTES && head.len() < HEAD_BYTES {
@@ -153,10 +174,14 @@ pub fn format_of(head: &[u8]) -> Format {
     if lines.take(LINES).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
 }
 
-/// What the files beside a journal tell of it.
+/// What the files beside a journal tell of it. `titles` remembers the indexes that were read.
 #[must_use]
-pub fn told_beside(journal: &Path) -> Told {
-    Told { launch: launch_beside(journal), title: None }
+pub fn told_beside(journal: &Path, recognized: &Recognized, titles: &mut Titles) -> Told {
+    let thread = match &recognized.role {
+        Role::Root => &recognized.session_id,
+        Role::Child { agent_id } => agent_id,
+    };
+    Told { launch: launch_beside(journal), title: titles.title(journal, thread) }
 }
 
 /// The launch that the `.meta.json` beside a sub-agent's journal names.
@@ -166,6 +191,17 @@ fn launch_beside(journal: &Path) -> Option<String> {
     meta.take(64 * 1024).read_to_end(&mut text).ok()?;
     let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
     native_id(meta.get("toolUseId")?.as_str()?)
+}
+
+/// Opens a journal to be read to the end that it has now; a compressed one is read as what it holds.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = regular_file(path)?;
+    let length = match file.metadata()?.len() {
+        // What the system makes up on reading has no length.
+        0 => u64::MAX,
+        length => length,
+    };
+    zst::reader(file, length)
 }
 
 /// Opens a file that ends: a pipe or a device could keep a reader for ever.
@@ -192,12 +228,18 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => walk(&path, depth - 1, found),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") => {
+            Ok(kind) if kind.is_file() && is_journal_name(&path) => {
                 add_file(&path, found);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a file in a folder is looked into.
+fn is_journal_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
 fn add_file(path: &Path, found: &mut Found) {

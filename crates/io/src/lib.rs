@@ -6,3 +6,6 @@ pub mod discover;
 pub mod report;
 pub mod status;
 pub mod validate;
+
+mod titles;
+mod zst;

@@ -91,7 +91,7 @@ fn check(name: &str, rows: &[Row], is_old: bool, expected: &Value) {
         assert_eq!(child.parent_key.as_ref(), Some(&root.key), "{name}");
         match expected.get("state") {
             Some(state) => {
-                assert_eq!(serde_json::to_value(child.state).unwrap(), *state, "{name}: {}", child.key)
+                assert_eq!(serde_json::to_value(child.state).unwrap(), *state, "{name}: {}", child.key);
             }
             // Nothing ran yet, nothing ended.
             None => assert_eq!(child.state, State::Created, "{name}: {}", child.key),
