@@ -164,6 +164,10 @@ impl Bridge {
         }
         let mut step = Step { bridge: self, item, emit, count: 0 };
         match item.said {
+            // A journal that opens with its own launch shows that its agent exists, not that it runs.
+            Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) if about == own => {
+                step.launch(&own, parent_agent_id.as_deref().unwrap_or(&own));
+            }
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
                 step.confirm_own(&own);
                 step.launch(&about, parent_agent_id.as_deref().unwrap_or(&own));
@@ -172,8 +176,14 @@ impl Bridge {
             Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
                 step.confirm_own(&own);
                 step.require(&about, &own);
-                step.end(&about, terminal(*outcome));
-                step.emit_evidence(&own);
+                let is_told = step.life(&about).state == Some(terminal(*outcome));
+                // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
+                if !is_told {
+                    step.end(&about, terminal(*outcome));
+                }
+                if about != own {
+                    step.emit_evidence(&own);
+                }
             }
             Said::Confirmed { .. } => {
                 step.confirm_own(&own);

@@ -48,7 +48,7 @@ pub(super) struct Track {
 }
 
 /// Which child of its session the records are of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Binding {
     /// The session's own.
     Own,

@@ -29,7 +29,7 @@ pub const FILE_EPOCH: &str = "file";
 const DEGRADED_PERCENT: u64 = 20;
 /// Why an authority is asked about an agent whose process or session ended in an open turn.
 const OPEN_TURN: &str = "exit_with_open_turn";
-/// Items remembered of a session with several journals of its own.
+/// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
 /// Names a journal of one pipeline.
@@ -60,7 +60,7 @@ struct SessionState {
     tracks: Vec<(usize, usize)>,
     /// Whether it has something to settle.
     is_pending: bool,
-    /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
+    /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
     taken: HashSet<u128>,
 }
 
@@ -211,7 +211,7 @@ impl Pipeline {
         self.waiting = 0;
         for session in self.pending_sessions() {
             let mut merged = Vec::new();
-            let mut own_journals = 0;
+            let (mut agents, mut has_copies) = (HashSet::new(), false);
             let state = &mut self.sessions[session];
             state.is_pending = false;
             state.tracks.sort_by(|left, right| {
@@ -220,14 +220,14 @@ impl Pipeline {
             });
             for &(journal, owner) in &state.tracks {
                 let track = &mut self.journals[journal].tracks[owner];
-                own_journals += usize::from(track.binding == Binding::Own);
+                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
                 track.date(journal, fallback, now, &mut merged);
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
             let SessionState { bridge, taken, .. } = state;
             for (at, dated) in merged.iter().enumerate() {
-                if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
+                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
                 }
                 let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
