@@ -61,6 +61,7 @@ pub(super) struct Input<'a> {
     pub(super) file_path: Scalar<'a>,
     pub(super) pattern: Scalar<'a>,
     pub(super) run_in_background: Scalar<'a>,
+    pub(super) resume: Scalar<'a>,
 }
 
 members!(Block, BlockField {
@@ -78,6 +79,7 @@ members!(Input, InputField {
     FilePath = "file_path" => file_path,
     Pattern = "pattern" => pattern,
     RunInBackground = "run_in_background" => run_in_background,
+    Resume = "resume" => resume,
 });
 
 struct ContentVisitor;

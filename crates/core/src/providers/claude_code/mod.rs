@@ -11,6 +11,8 @@ mod notification;
 mod reader;
 mod recognize;
 mod record;
+mod reports;
+mod sidechains;
 mod tools;
 mod turns;
 mod user_text;
