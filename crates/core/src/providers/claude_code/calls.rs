@@ -29,6 +29,8 @@ pub(super) struct Call {
     /// Its id; for the launch of a sub-agent that goes on, that of its first launch.
     pub(super) id: String,
     pub(super) kind: CallKind,
+    /// What it is called, where its result may yet launch a sub-agent.
+    pub(super) title: Option<String>,
     /// The turn that made it.
     pub(super) turn: Option<u64>,
 }

@@ -57,6 +57,7 @@ pub(super) struct Block<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Input<'a> {
     pub(super) description: Scalar<'a>,
+    pub(super) name: Scalar<'a>,
     pub(super) prompt: Scalar<'a>,
     pub(super) file_path: Scalar<'a>,
     pub(super) pattern: Scalar<'a>,
@@ -75,6 +76,7 @@ members!(Block, BlockField {
 });
 members!(Input, InputField {
     Description = "description" => description,
+    Name = "name" => name,
     Prompt = "prompt" => prompt,
     FilePath = "file_path" => file_path,
     Pattern = "pattern" => pattern,

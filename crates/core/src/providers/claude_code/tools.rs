@@ -60,7 +60,9 @@ impl Mapper {
             }
         }
         let turn = say.turn.as_deref().map(fingerprint);
-        let call = Call { id: started.unwrap_or(call_id), kind, turn };
+        let title = [&input.description, &input.name].into_iter().find_map(filled);
+        let title = title.filter(|_| kind == CallKind::Workflow).and_then(|text| cut(text, limits::TITLE));
+        let call = Call { id: started.unwrap_or(call_id), kind, title, turn };
         if let Some((call, result)) = self.calls.open(key, call) {
             self.finish(call, result, say);
         }
@@ -109,7 +111,7 @@ impl Mapper {
     }
 
     fn finish(&mut self, call: Call, result: CallResult, say: &mut Say<'_>) {
-        let Call { id: call_id, kind, .. } = call;
+        let Call { id: call_id, kind, title, .. } = call;
         let CallResult { is_error, status, agent_id, resumed } = result;
         let outcome = if is_error { Outcome::Error } else { Outcome::Success };
         match kind {
@@ -126,7 +128,8 @@ impl Mapper {
             CallKind::Workflow => {
                 tool_finished(call_id.clone(), outcome, say);
                 if !is_error && status == Status::Launched {
-                    self.launch(&call_id, &Input::default(), say);
+                    self.launches.start(&call_id, title.clone(), None);
+                    say.event(subagent_started(call_id.clone(), title, None));
                     self.launched(call_id, agent_id, say);
                 }
             }
