@@ -9,6 +9,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::evidence::folder_of;
+use crate::unsupported;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
@@ -71,6 +73,7 @@ pub fn named(paths: &[PathBuf]) -> Found {
         if let Err(error) = add_named(path, &mut found) {
             found.missing.push(format!("{}: {error}", path.display()));
         }
+        found.unsupported.extend(unsupported::databases(path));
     }
     found.tidy();
     found
@@ -96,15 +99,11 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
     for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
-        let named = std::env::var_os(place.variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = named.or_else(|| home.map(|home| home.join(place.folder)));
-        let Some(folder) = folder.map(|folder| folder.join(place.below)).filter(|folder| folder.is_dir())
-        else {
-            continue;
-        };
+        let Some(folder) = folder_of(place, home).filter(|folder| folder.is_dir()) else { continue };
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }
+    found.unsupported = home.map(unsupported::in_home).unwrap_or_default();
     found.tidy();
     found
 }

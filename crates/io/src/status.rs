@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
@@ -206,22 +206,31 @@ impl Scan {
                 (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
             .collect();
-        for (file, id) in journals {
-            let read = read_chunks(&file.path, |chunk| {
-                pipeline.push(id, chunk);
-                if pipeline.waiting() > WAITING_ITEMS {
-                    pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
-                        count_fault(outcome, &mut faults);
-                    });
+        let mut to_read: Vec<JournalId> = journals.iter().map(|(_, id)| *id).collect();
+        // A launch that is found late has its journals read once more; each finding leaves fewer of them.
+        for _ in 0..=journals.len() {
+            for (file, id) in journals.iter().filter(|(_, id)| to_read.contains(id)) {
+                let read = read_chunks(&file.path, |chunk| {
+                    pipeline.push(*id, chunk);
+                    if pipeline.waiting() > WAITING_ITEMS {
+                        pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                            count_fault(outcome, &mut faults);
+                        });
+                    }
+                });
+                if let Err(error) = read {
+                    self.unreadable(&file.path, &error.to_string());
                 }
-            });
-            if let Err(error) = read {
-                self.unreadable(&file.path, &error.to_string());
+                pipeline.end(*id);
             }
-            pipeline.end(id);
+            pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                count_fault(outcome, &mut faults);
+            });
+            to_read = pipeline.take_again();
+            if to_read.is_empty() {
+                break;
+            }
         }
-        pipeline
-            .settle(moment(modified), Some(self.now), &mut |_, outcome| count_fault(outcome, &mut faults));
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
         for report in pipeline.reports() {

@@ -241,11 +241,19 @@ fn a_store_that_cannot_be_read_is_named() {
         return;
     }
     let (_place, home) = place();
-    let store = home.join(".codex/sessions");
-    write(store.join("2026/03/02/rollout-a.jsonl"), "{}\n", 1);
+    let store = home.join(".local/share/opencode/opencode.db");
+    write(store.clone(), "SQLite format 3\0", 1);
+    write(home.join(".gemini/tmp/a/chats/session.json"), "{}", 1);
+    let found = [home.join(".gemini/tmp"), store.clone()].map(|path| path.display().to_string());
     let report = status(default_places(&home));
-    assert_eq!(report.diagnostics.unsupported, [store.display().to_string()]);
+    assert_eq!(report.diagnostics.unsupported, found);
     assert!(report.rows.is_empty() && !report.evidence);
+    // Also where it was named, or is in a named folder; a file that only has the name of a database is none.
+    write(store.with_file_name("other.db"), "SQLite", 1);
+    for named in [store.clone(), store.parent().unwrap().to_owned()] {
+        let report = status(options(&[&named]));
+        assert_eq!(report.diagnostics.unsupported, [store.display().to_string()], "{}", named.display());
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-use crate::agent::Outcome;
+use crate::agent::{ContextUse, Outcome};
 use crate::contract::{Moment, WaitingReason};
 use crate::json::Json;
 
@@ -41,6 +41,8 @@ pub struct Facts {
     pub waits: Vec<Wait>,
     /// Tokens used.
     pub usage: Option<Usage>,
+    /// How full its context is.
+    pub context: Option<ContextUse>,
     /// How its process ended, where that was said.
     pub exit: Option<Exit>,
 }
@@ -176,6 +178,13 @@ impl Facts {
         set(&mut self.agent_version, "agentVersion");
         set(&mut self.place.cwd, "cwd");
         set(&mut self.place.branch, "branch");
+        set(&mut self.title, "title");
+        set(&mut self.model, "model");
+        if let Some(context) = facts.get("context")
+            && let Some(used) = tokens(context, "used")
+        {
+            self.context = Some(ContextUse { used, window: tokens(context, "window") });
+        }
         if let Some(Json::Array(messages)) = facts.get("usage") {
             let usage = self.usage.get_or_insert_default();
             for message in messages {
@@ -282,14 +291,19 @@ impl Facts {
     }
 }
 
+/// A number of tokens.
+fn tokens(counts: &Json, key: &str) -> Option<u64> {
+    match counts.get(key) {
+        Some(Json::Number(number)) => crate::json::safe_integer(*number),
+        _ => None,
+    }
+}
+
 impl Usage {
     /// Adds the tokens of a message; a later count of the same message replaces the earlier one.
     fn add(&mut self, usage: &Json) {
         let Some(message) = usage.text_at("messageId") else { return };
-        let tokens = ["input", "cached", "output"].map(|key| match usage.get(key) {
-            Some(Json::Number(number)) => crate::json::safe_integer(*number).unwrap_or(0),
-            _ => 0,
-        });
+        let tokens = ["input", "cached", "output"].map(|key| tokens(usage, key).unwrap_or(0));
         let [input, cached, output] = match &self.last {
             Some((id, counted)) if id == message => *counted,
             _ => [0; 3],

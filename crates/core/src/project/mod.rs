@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod content;
 pub mod dedupe;
+pub mod explain;
 pub mod facts;
 mod lives;
 pub mod projector;

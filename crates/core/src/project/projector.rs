@@ -237,6 +237,18 @@ impl Projector {
         removed
     }
 
+    /// Drops a record, whatever its state, as if nothing had been said of it.
+    pub fn remove(&mut self, source: &str, child_id: &str) -> bool {
+        let Some(key) = self.sources.get_mut(source).and_then(|source| source.children.remove(child_id))
+        else {
+            return false;
+        };
+        let slot = &mut self.slots[key.slot as usize];
+        slot.generation += 1;
+        self.free.push(key.slot);
+        slot.record.take().is_some()
+    }
+
     fn key(&self, source: &str, child_id: &str) -> Option<RecordKey> {
         self.sources.get(source)?.children.get(child_id).copied()
     }

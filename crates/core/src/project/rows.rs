@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::facts::{Facts, OpenTool, Place, Turn, Turns, Usage, Wait};
 use super::lives::Lives;
 use super::record::Record;
+use crate::agent::ContextUse;
 use crate::contract::{Capability, Moment, State, WaitingReason};
 
 /// What is known of a child beside its record.
@@ -155,15 +156,6 @@ pub struct RowOutcome {
     pub signal: Option<String>,
     /// Whether the cause of the end is known.
     pub cause: Capability,
-}
-
-/// See [`Row::context`].
-#[derive(Clone, Debug, Serialize)]
-pub struct ContextUse {
-    /// Tokens in it.
-    pub used: u64,
-    /// Tokens that fit.
-    pub window: Option<u64>,
 }
 
 /// What a row's source can tell.
@@ -348,7 +340,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
             cause: record.capabilities.terminal_cause,
         },
         usage: facts.usage.clone(),
-        context: None,
+        context: facts.context,
         transcript,
         result: None,
         capabilities: RowCapabilities {
