@@ -159,6 +159,24 @@ fn s12_a_session_that_was_lost_and_goes_on_is_a_second_life() {
 }
 
 #[test]
+fn a_sub_agent_that_is_asked_again_after_its_end_is_a_second_life() {
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    story.call(0, 2, "launch", "Agent");
+    let child = story.add(Role::Child { agent_id: "a1".to_owned() }, Some("launch"));
+    story.prompt(child, 3, "p");
+    story.end_turn(child, 4, "m1");
+    let done = json!({"status": "completed", "agentId": "a1"});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "launch"}]});
+    story.say(0, 5, json!({"type": "user", "message": result, "toolUseResult": done}));
+    assert_eq!(told(&story.rows())[1], ("launch", Some("claude-code/s"), State::Completed));
+    story.prompt(child, 6, "p");
+    let rows = story.rows();
+    assert_eq!(told(&rows)[1], ("launch#2", Some("claude-code/s"), State::Running));
+    assert_eq!((rows[1].attempt, rows[0].live_children), (2, 1));
+}
+
+#[test]
 fn a_dead_process_is_an_exit_without_a_code() {
     let dead = |pid| Process { pid, alive: Alive::No };
     let now = Moment::parse("2026-03-02T08:00:30Z").unwrap();

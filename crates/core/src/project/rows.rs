@@ -298,6 +298,8 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         reason => reason,
     };
     let stale = record.freshness.stale.as_deref();
+    // Nothing of an agent that is over goes on, whether or not its journal came to say so.
+    let is_over = record.state.is_terminal();
     let exit = facts.exit.clone().unwrap_or_default();
     Row {
         child_id: record.child_id.to_string(),
@@ -311,13 +313,13 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         state: record.state,
         state_since: record.state_since,
         waiting_reason,
-        waits: facts.waits.clone(),
-        turn: facts.turn.clone(),
+        waits: if is_over { Vec::new() } else { facts.waits.clone() },
+        turn: facts.turn.clone().map(|turn| Turn { open: turn.open && !is_over, ..turn }),
         turns: facts.turns.clone(),
         activity: record.activity.as_deref().map(str::to_owned),
         tools: RowTools {
             count: is_counted(record, facts).then_some(facts.tools.count),
-            open: facts.tools.open.clone(),
+            open: if is_over { Vec::new() } else { facts.tools.open.clone() },
         },
         live_children,
         title: facts.title.clone(),

@@ -12,6 +12,8 @@ mod process;
 mod reader;
 mod recognize;
 mod record;
+mod reports;
+mod sidechains;
 mod tools;
 mod turns;
 mod user_text;
