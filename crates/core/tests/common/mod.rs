@@ -6,6 +6,7 @@ pub(crate) mod display;
 pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;
+pub(crate) mod truth;
 
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;
