@@ -95,7 +95,7 @@ fn truth(fixture: &Fixture, agents: &[Option<String>], lines: &[Line]) -> Truth 
 
 /// Checks the rows after these lines, in the order in which they were written.
 fn check(place: &str, truth: &Truth, rows: &[Row]) {
-    let shown: BTreeSet<&str> = rows.iter().map(|row| thing(row)).collect();
+    let shown: BTreeSet<&str> = rows.iter().map(thing).collect();
     let known: BTreeSet<&str> = truth.agents.keys().map(String::as_str).collect();
     assert_eq!(shown, known, "{place}: what is shown");
     assert_eq!(rows.len(), shown.len(), "{place}: each once");
@@ -124,10 +124,11 @@ fn check(place: &str, truth: &Truth, rows: &[Row]) {
         open.sort_unstable();
         let going_on = agent.open_tools.iter().map(String::as_str).filter(|_| agent.ended.is_none());
         assert_eq!(open, going_on.collect::<Vec<_>>(), "{place}: open tools");
-        let tools = agent.wrote.then_some(agent.tools as u64);
-        assert!(
-            row.tools.count == tools || row.tools.count.is_none() && agent.tools == 0,
-            "{place}: tools {tools:?}"
+        let is_counted = row.tools.count.is_some() || agent.tools.is_some_and(|tools| tools > 0);
+        assert_eq!(
+            row.tools.count,
+            agent.tools.filter(|_| is_counted).map(|tools| tools as u64),
+            "{place}: tools"
         );
         let turns: Vec<(String, Option<&str>)> = row
             .turns

@@ -3,6 +3,7 @@
 
 pub(crate) mod claude;
 pub(crate) mod display;
+pub(crate) mod journals;
 pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;

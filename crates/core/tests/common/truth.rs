@@ -27,13 +27,12 @@ pub(crate) struct Agent {
     pub(crate) begun: bool,
     /// How it ended: the word of a state.
     pub(crate) ended: Option<&'static str>,
-    /// Whether a record of its own was read in this life.
-    pub(crate) wrote: bool,
     /// Its turns with their outcomes; the last one may be open.
     pub(crate) turns: Vec<(String, Option<&'static str>)>,
     pub(crate) is_open: bool,
     pub(crate) questions: BTreeSet<String>,
-    pub(crate) tools: usize,
+    /// Tools that were started, where a record of its own was read in this life.
+    pub(crate) tools: Option<usize>,
     pub(crate) open_tools: BTreeSet<String>,
     messages: HashSet<String>,
     command: bool,
@@ -181,7 +180,8 @@ impl Truth {
             attempt: 1,
             ..Agent::default()
         });
-        (own.begun, own.wrote) = (true, true);
+        own.begun = true;
+        own.tools.get_or_insert(0);
         match text(record, "type") {
             "user" => self.user(&key, record, is_below),
             "assistant" => self.assistant(&key, record),
@@ -236,7 +236,7 @@ impl Truth {
             let own = self.own(key);
             if own.ended.is_some() {
                 own.restart();
-                own.wrote = true;
+                own.tools = Some(0);
             }
             own.start(id);
         }
@@ -264,7 +264,7 @@ impl Truth {
                 }
                 _ => {
                     let own = self.own(key);
-                    own.tools += 1;
+                    own.tools = own.tools.map(|tools| tools + 1);
                     own.open_tools.insert(id);
                 }
             }
