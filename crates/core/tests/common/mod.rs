@@ -4,9 +4,11 @@
 pub(crate) mod authority;
 pub(crate) mod claude;
 pub(crate) mod display;
+pub(crate) mod journals;
 pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;
+pub(crate) mod truth;
 
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;
