@@ -105,11 +105,10 @@ fn turns() {
     // A start and an end count once; an end without a start had one.
     check(&[start("t"), start("t"), done("t"), done("t")], &["turn t @t", "activity @t", "done success @t"]);
     check(&[done("t")], &["turn t @t", "done success @t"]);
-    // Without ids the place of the line names the turn; META and its line end are 123 bytes.
-    assert_eq!(META.len(), 122);
+    // Without ids they are counted.
     check(
         &[event("task_started", json!({})), event("task_complete", json!({}))],
-        &["turn task:123 @task:123", "done success @task:123"],
+        &["turn task:1 @task:1", "done success @task:1"],
     );
     check(&[event("task_complete", json!({})), event("turn_aborted", json!({}))], &[]);
     // An error ends the turn, and what follows is no success.
@@ -139,17 +138,16 @@ fn prompts() {
         &["turn t @t", "activity @t", "prompt \"Go.\" @t"],
     );
     // A version that marks no starts: a prompt starts a turn, and the end that names none is its end.
-    let lines = [prompt("Go."), call("c"), event("turn_aborted", json!({})), prompt("Again.")];
-    let first = META.len() + 1;
-    let second = first + lines[..3].iter().map(|line| line.len() + 1).sum::<usize>();
-    let expected = [
-        format!("turn user:{first} \"Go.\" @user:{first}"),
-        format!("tool c exec_command @user:{first}"),
-        format!("done cancelled @user:{first}"),
-        format!("started again @user:{second}"),
-        format!("turn user:{second} \"Again.\" @user:{second}"),
-    ];
-    check(&lines, &expected.each_ref().map(String::as_str));
+    check(
+        &[prompt("Go."), call("c"), event("turn_aborted", json!({})), prompt("Again.")],
+        &[
+            "turn user:1 \"Go.\" @user:1",
+            "tool c exec_command @user:1",
+            "done cancelled @user:1",
+            "started again @user:2",
+            "turn user:2 \"Again.\" @user:2",
+        ],
+    );
 }
 
 #[test]
@@ -421,15 +419,9 @@ fn the_oldest_format() {
         json!({"type": "function_call_output", "call_id": "c", "output": "x"}).to_string(),
         json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}).to_string(),
     ];
-    let at = meta.len() + 1 + lines[..3].iter().map(|line| line.len() + 1).sum::<usize>();
     assert_eq!(
         items_after(meta, &lines),
-        [
-            format!("turn user:{at} \"Go.\" @user:{at}"),
-            format!("tool c shell @user:{at}"),
-            format!("finished c - @user:{at}"),
-            format!("activity @user:{at}")
-        ]
+        ["turn user:1 \"Go.\" @user:1", "tool c shell @user:1", "finished c - @user:1", "activity @user:1"]
     );
     let mut reader = reader(meta, Told::default());
     feed(&mut *reader, &[&[meta.to_owned()], &lines[..]].concat());
@@ -526,4 +518,34 @@ fn whose_journal_it_is() {
     }
     let long = "x".repeat(300);
     assert_eq!(of(&meta(json!({"id": long}))), root(&native_id(&long).unwrap()));
+}
+
+/// No line is long, so what a reader keeps shows in the process.
+#[global_allocator]
+static PEAK: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+
+#[test]
+fn hostile_journals_do_not_grow_the_reader() {
+    let mut reader = reader(META, Told::default());
+    let mut out = Vec::new();
+    let mut read = |from: u64| {
+        for n in from..from + 20_000 {
+            let id = format!("{n}-{}", "x".repeat(200));
+            let approval = event(
+                "exec_approval_request",
+                json!({"call_id": format!("a{id}"), "turn_id": format!("u{id}")}),
+            );
+            let child = event("sub_agent_activity", json!({"kind": "started", "agent_thread_id": id}));
+            for line in
+                [start(&id), call(&id), output(&format!("o{id}")), approval, child, done(&format!("d{id}"))]
+            {
+                reader.read(line.as_bytes(), 0, &|_| false, &mut out).unwrap();
+                out.clear();
+            }
+        }
+        PEAK.current_usage()
+    };
+    let early = read(0);
+    let late = read(20_000);
+    assert!(late < early + 512 * 1024, "{early} bytes, then {late}");
 }
