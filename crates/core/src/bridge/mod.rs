@@ -14,7 +14,7 @@ use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Event, Kind, Timestamp};
 use crate::providers::Said;
 
-use life::{Life, terminal};
+use life::{Life, child_id, terminal};
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.
@@ -109,6 +109,12 @@ impl Bridge {
     pub fn child_name(&self, id: &str) -> String {
         let is_taken = id == self.session.session_id || id == SOURCE_NOTE;
         if is_taken { format!("sub-agent:{id}") } else { id.to_owned() }
+    }
+
+    /// The id of the newest life of a child, in whose row what stands beside its journal belongs.
+    #[must_use]
+    pub fn newest_life(&self, id: &str) -> String {
+        child_id(id, self.lives.get(id).map_or(1, |life| life.attempt))
     }
 
     /// Takes one item and hands the events it makes to `emit`, in order.
