@@ -30,8 +30,11 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// A sub-agent that was launched; launched again after its end it is a new attempt.
     pub(super) fn launch(&mut self, id: &str, parent: &str) {
-        match self.life(id).state {
+        let state = self.life(id).state;
+        match state {
             Some(state) if !state.is_terminal() => self.emit(id, Kind::Activity, None, None),
+            // Told late, as by a journal that is read after the sub-agent's own: of the life that has ended since.
+            Some(_) if !self.is_after_end(id) => self.emit(id, Kind::Activity, None, None),
             _ => {
                 let known_parent = self.bridge.lives.get(parent).is_some_and(|life| life.attempt > 0);
                 let is_cycle = self.descends_from(parent, id);
@@ -58,15 +61,19 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// An agent that was asked to go on. Where it has ended before that, this is a new life.
     pub(super) fn start_again(&mut self, id: &str) {
-        let life = self.life(id);
-        let ended_before = life.ended_at.is_some_and(|ended| self.item.at.moment() > ended);
-        if self.life(id).is_over() && ended_before {
+        if self.life(id).is_over() && self.is_after_end(id) {
             let parent = self.life(id).parent.clone();
             self.begin(id, parent);
         } else {
             self.confirm_own(id);
             self.emit(id, Kind::Activity, None, None);
         }
+    }
+
+    /// Whether the item is of a time after the end of a child.
+    fn is_after_end(&mut self, id: &str) -> bool {
+        let at = self.item.at.moment();
+        self.life(id).ended_at.is_some_and(|ended| at > ended)
     }
 
     /// Whether `id` is `ancestor` or below it.
