@@ -192,3 +192,24 @@ fn times_at_the_ends_do_no_harm() {
     }
     assert_eq!(summary(story.projector.record("s", "c").unwrap()), "lost n=2");
 }
+
+/// A sub-agent that is heard of keeps its session from looking stale; a question about either is not the other's.
+#[test]
+fn a_question_is_about_one_child() {
+    let mut story = running();
+    let mut of_session = event("activity id=session n=3");
+    of_session.details = agent_lifecycle_core::json::parse(br#"{"facts":{"provider":"p"}}"#).ok();
+    story.projector.apply(&of_session, None).unwrap();
+    story.step("c=d parent=c created t=100");
+    story.projector.mark_stale(at(120));
+    let shown = |story: &Story| -> Vec<(bool, Option<&'static str>)> {
+        let rows = rows(story.projector.records(), &BesideAll::new());
+        rows.iter().map(|row| (row.freshness.stale, row.freshness.reconcile)).collect()
+    };
+    assert_eq!(shown(&story), [(false, None), (false, None)]);
+    story.projector.request_reconciliation("s", "d", "why", at(121));
+    assert_eq!(shown(&story), [(false, None), (false, Some("pending"))]);
+    story.projector.request_reconciliation("s", "c", "why", at(122));
+    story.projector.reconciliation_unanswered("s", "d", at(123));
+    assert_eq!(shown(&story), [(false, Some("pending")), (false, Some("unanswered"))]);
+}

@@ -3,6 +3,7 @@
 mod common;
 
 use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::decode::{DiagnosticCode, JsonlParser};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::reconcile::{JournalLine, Snapshot};
 use common::authority::{Act, Entry, SnapshotAct, acts};
@@ -357,4 +358,20 @@ fn journal_lines() {
             .map_err(|fault| agent_lifecycle_core::contract::Refusal::from(fault).path.into_owned());
         assert_eq!(got, expected.map_err(str::to_owned), "{more}");
     }
+}
+
+#[test]
+fn a_parser_reads_a_journal() {
+    let event = common::projection::event("created").to_json();
+    let journalled = format!("{},\"journalSequence\":7}}\n", &event[..event.len() - 1]);
+    let wrong = journalled.replace(":7}", ":-7}");
+    let mut parser = JsonlParser::default();
+    let mut lines = Vec::new();
+    parser.push_journal(format!("{event}\n{wrong}{journalled}").as_bytes(), &mut |line, (offset, _)| {
+        lines.push((line.journal_sequence, offset));
+    });
+    let second = event.len() as u64 + 1;
+    assert_eq!(lines, [(None, 0), (Some(7), second + wrong.len() as u64)]);
+    let faults: Vec<_> = parser.diagnostics().kept().iter().map(|fault| (fault.code, fault.offset)).collect();
+    assert_eq!(faults, [(DiagnosticCode::InvalidEvent, second)]);
 }
