@@ -105,7 +105,7 @@ fn removals_are_remembered_within_a_bound() {
 #[test]
 fn who_applies_the_changes_has_the_rows() {
     let occurred = Occurred::default();
-    run(60, &(steps(true), acts()), |(steps, acts)| {
+    run(50, &(steps(true), acts()), |(steps, acts)| {
         let mut projector = Projector::new(Config::default());
         let mut readers: [(String, BTreeMap<String, String>); 2] = Default::default();
         let mut now = 0;
@@ -128,7 +128,7 @@ fn who_applies_the_changes_has_the_rows() {
                 }
             }
             for (reader, (cursor, rows)) in readers.iter_mut().enumerate() {
-                if place + 1 < deliveries.len() && place % (1 + reader * 7) != 0 {
+                if place + 1 < deliveries.len() && place % (5 + reader * 20) != 0 {
                     continue;
                 }
                 let changes = ask(&mut projector, cursor);

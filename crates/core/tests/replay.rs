@@ -3,6 +3,7 @@
 mod common;
 
 use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::decode::{DiagnosticCode, JsonlParser};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::reconcile::{JournalLine, Snapshot};
 use common::authority::{Act, Entry, SnapshotAct, acts};
@@ -50,20 +51,18 @@ impl Program {
     }
 
     fn write(&mut self, event: &Event<'_>, received_at: Option<Moment>) {
-        let mut line = event.to_json();
-        line.pop();
-        line.push_str(&format!(",\"journalSequence\":{}", self.journal.len() + 1));
-        if let Some(at) = received_at {
-            line.push_str(&format!(",\"receivedAt\":\"{}\"", at.to_text()));
-        }
-        line.push('}');
-        self.journal.push(line);
+        let event = event.to_json();
+        let sequence = self.journal.len() + 1;
+        let received =
+            received_at.map(|at| format!(",\"receivedAt\":\"{}\"", at.to_text())).unwrap_or_default();
+        let open = &event[..event.len() - 1];
+        self.journal.push(format!("{open},\"journalSequence\":{sequence}{received}}}"));
     }
 
     fn hear(&mut self, delivery: &Delivery, occurred: &Occurred) {
         match delivery {
             Delivery::Event(event, received_at) => {
-                self.now = self.now.max(i64::try_from(received_at.millis_since(at(0))).unwrap() / 1000);
+                self.now = self.now.max(received_at.millis_since(at(0)) / 1000);
                 if let Ok(applied) = self.live.apply(event, Some(*received_at)) {
                     occurred.count(&applied);
                 }
@@ -71,7 +70,9 @@ impl Program {
             }
             Delivery::MarkStale(now) => {
                 self.now = self.now.max(now.millis_since(at(0)) / 1000);
-                self.live.mark_stale(*now).iter().for_each(|applied| occurred.count(applied));
+                for applied in &self.live.mark_stale(*now) {
+                    occurred.count(applied);
+                }
             }
         }
     }
@@ -83,7 +84,9 @@ impl Program {
             Act::Wait(seconds) => {
                 self.now += seconds;
                 let marked = self.live.mark_stale(at(self.now));
-                marked.iter().for_each(|applied| occurred.count(applied));
+                for applied in &marked {
+                    occurred.count(applied);
+                }
             }
             Act::Request(id) => {
                 occurred.count(&self.live.request_reconciliation("s", child(id), "process dead", now));
@@ -129,8 +132,12 @@ impl Program {
         });
         let snapshot = Snapshot::from_json(text.as_bytes()).unwrap_or_else(|fault| panic!("{fault}: {text}"));
         let reconciled = self.live.reconcile(&snapshot, act.received.then(|| at(self.now))).unwrap();
-        reconciled.results.iter().for_each(|applied| occurred.count(applied));
-        reconciled.note.iter().for_each(|note| occurred.mark(note.as_str()));
+        for applied in &reconciled.results {
+            occurred.count(applied);
+        }
+        if let Some(note) = reconciled.note {
+            occurred.mark(note.as_str());
+        }
         if !reconciled.discovered.is_empty() {
             occurred.mark("discovered");
         }
@@ -209,7 +216,9 @@ fn live_is_replay() {
         // A checkpoint stands for everything before it, also behind what it stands for.
         let checkpoint: Vec<String> = {
             let mut rotated = Program::new();
-            program.live.checkpoint(at(0)).iter().for_each(|event| rotated.write(event, None));
+            for event in &program.live.checkpoint(at(0)) {
+                rotated.write(event, None);
+            }
             rotated.journal
         };
         prop_assert_eq!(
@@ -289,7 +298,9 @@ fn a_record_beyond_one_event_takes_several() {
     let checkpoint = program.live.checkpoint(at(2000));
     assert!(checkpoint.len() > 2, "{}", checkpoint.len());
     let mut lines = Program::new();
-    checkpoint.iter().for_each(|event| lines.write(event, None));
+    for event in &checkpoint {
+        lines.write(event, None);
+    }
     assert_eq!(everything(&replayed(&lines.journal, CONFIG)), everything(&program.live));
     // A part that is missing makes no record.
     for missing in 1..lines.journal.len() {
@@ -347,4 +358,20 @@ fn journal_lines() {
             .map_err(|fault| agent_lifecycle_core::contract::Refusal::from(fault).path.into_owned());
         assert_eq!(got, expected.map_err(str::to_owned), "{more}");
     }
+}
+
+#[test]
+fn a_parser_reads_a_journal() {
+    let event = common::projection::event("created").to_json();
+    let journalled = format!("{},\"journalSequence\":7}}\n", &event[..event.len() - 1]);
+    let wrong = journalled.replace(":7}", ":-7}");
+    let mut parser = JsonlParser::default();
+    let mut lines = Vec::new();
+    parser.push_journal(format!("{event}\n{wrong}{journalled}").as_bytes(), &mut |line, (offset, _)| {
+        lines.push((line.journal_sequence, offset));
+    });
+    let second = event.len() as u64 + 1;
+    assert_eq!(lines, [(None, 0), (Some(7), second + wrong.len() as u64)]);
+    let faults: Vec<_> = parser.diagnostics().kept().iter().map(|fault| (fault.code, fault.offset)).collect();
+    assert_eq!(faults, [(DiagnosticCode::InvalidEvent, second)]);
 }

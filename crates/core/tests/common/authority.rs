@@ -1,8 +1,12 @@
 //! What authorities and hosts do to a projection at random, and snapshots in short form.
 
 use agent_lifecycle_core::contract::Moment;
-use agent_lifecycle_core::project::Record;
+use agent_lifecycle_core::project::{Applied, Record};
+use agent_lifecycle_core::reconcile::Snapshot;
 use proptest::prelude::*;
+use serde_json::json;
+
+use super::projection::{Story, at};
 
 /// One thing that is not an event.
 #[derive(Clone, Debug)]
@@ -63,20 +67,20 @@ impl SnapshotAct {
             if names.contains(&name) {
                 continue;
             }
-            let mut value = serde_json::json!({"childId": name, "state": state});
+            let mut value = json!({"childId": name, "state": state});
             if let Some(by) = sequence {
                 let highest = i64::try_from(highest(&name).unwrap_or(0)).unwrap();
                 value["sequence"] = (highest + by).max(0).into();
             }
             if *lineage {
-                value["lineage"] = serde_json::json!({"rootChildId": name, "attempt": 1, "external": false});
+                value["lineage"] = json!({"rootChildId": name, "attempt": 1, "external": false});
             }
-            value["details"] = serde_json::json!({"agent": {"kind": "agent.metadata", "title": id}});
+            value["details"] = json!({"agent": {"kind": "agent.metadata", "title": id}});
             names.push(name);
             children.push(value);
         }
-        let coverage = if self.all { serde_json::json!("all") } else { serde_json::json!(names) };
-        serde_json::json!({
+        let coverage = if self.all { json!("all") } else { json!(names) };
+        json!({
             "complete": true, "source": "s", "sourceEpoch": epoch, "snapshotId": id, "observedAt": at.to_text(),
             "coverage": coverage, "children": children, "advancesEpoch": self.advances,
         })
@@ -121,4 +125,72 @@ pub(crate) fn acts() -> impl Strategy<Value = Vec<(usize, Act)>> {
         1 => Just(Act::Rotate),
     ];
     prop::collection::vec((0..200_usize, act), 0..24)
+}
+
+/// A snapshot of everything, from words: `t=` seconds, `id=`, `e=` epoch, `advances`, then for each child `child:state`, with
+/// `:number` for a sequence and `:+` for a lineage. `named` makes it one of the children that it names.
+pub(crate) fn snapshot(text: &str) -> Snapshot {
+    let (mut seconds, mut id, mut epoch, mut advances, mut all) = (0, text, "p1", false, true);
+    let (mut children, mut names) = (Vec::new(), Vec::new());
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match word.split_once('=') {
+            Some(("t", value)) => seconds = value.parse().unwrap(),
+            Some(("id", value)) => id = value,
+            Some(("e", value)) => epoch = value,
+            _ if word == "advances" => advances = true,
+            _ if word == "named" => all = false,
+            _ => {
+                let mut parts = word.split(':');
+                let name = parts.next().unwrap();
+                let mut child = json!({"childId": name, "state": parts.next().unwrap()});
+                for part in parts {
+                    match part {
+                        "+" => {
+                            child["lineage"] = json!({"rootChildId": name, "attempt": 1, "external": false});
+                        }
+                        "prompt" => child["waitingReason"] = part.into(),
+                        number => child["sequence"] = number.parse::<u64>().unwrap().into(),
+                    }
+                }
+                names.push(name);
+                children.push(child);
+            }
+        }
+    }
+    let coverage = if all { json!("all") } else { json!(names) };
+    let value = json!({
+        "complete": true, "source": "s", "sourceEpoch": epoch, "snapshotId": id,
+        "observedAt": at(seconds).to_text(), "coverage": coverage, "children": children, "advancesEpoch": advances,
+    });
+    Snapshot::from_json(value.to_string().as_bytes()).unwrap()
+}
+
+/// What becomes of a snapshot: results, then `audit` entries, then what was discovered, then why it had no effect.
+pub(crate) fn reconcile(story: &mut Story, text: &str) -> String {
+    let reconciled = match story.projector.reconcile(&snapshot(text), None) {
+        Ok(reconciled) => reconciled,
+        Err(refusal) => return format!("refused {} {}", refusal.code.as_str(), refusal.path),
+    };
+    let mut said: Vec<String> = reconciled.results.iter().map(words).collect();
+    said.extend(reconciled.audit.iter().map(|entry| {
+        let child = entry.child_id.as_deref().unwrap_or("@source");
+        format!("{child}:{}>{}", entry.from.as_deref().unwrap_or("null"), entry.to)
+    }));
+    said.extend(reconciled.discovered.iter().map(|child| format!("discovered {}", child.child_id)));
+    said.extend(reconciled.note.map(|note| note.as_str().to_owned()));
+    said.join(", ")
+}
+
+pub(crate) fn words(applied: &Applied) -> String {
+    let notes = [applied.note, applied.also].into_iter().flatten();
+    let words = notes.map(agent_lifecycle_core::project::Note::as_str);
+    std::iter::once(applied.status.as_str()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn running() -> Story {
+    let mut story = Story::new();
+    for words in ["created n=0", "starting n=1", "running n=2"] {
+        story.step(words);
+    }
+    story
 }
