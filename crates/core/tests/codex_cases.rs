@@ -67,7 +67,7 @@ impl Story {
             became.as_ref().unwrap();
         });
         self.pipeline.projector_mut().mark_stale(Moment::parse(&at(60)).unwrap());
-        rows(self.pipeline.projector().records(), &self.pipeline.beside())
+        rows(self.pipeline.projector().records(), self.pipeline.beside())
     }
 
     fn say(&mut self, journal: JournalId, second: u32, record: Value) -> Vec<Row> {
