@@ -1,17 +1,25 @@
 // What must compile, and what must not. `tsc` is the test runner.
 import {
   type ApplyResult,
+  type ChangeSet,
   type Diagnostic,
+  type FallbackTodo,
+  type HostStatus,
   type LifecycleEvent,
   type LifecycleEventInput,
+  type LifecycleSnapshot,
+  type ReconcileResult,
   type Row,
   type RowTree,
   JsonlLifecycleParser,
   LifecycleError,
   LifecycleProjector,
   coreVersion,
+  fallbackTodos,
+  hostStatus,
   normalizeLifecycleEvent,
   redact,
+  statusReport,
 } from "agent-lifecycle";
 
 export const version: string = coreVersion();
@@ -78,6 +86,29 @@ export const tree: RowTree[] = projector.tree();
 export const below: RowTree[] | undefined = tree[0]?.children;
 // @ts-expect-error: a state is literal; there is no percentage.
 console.log(rows[0]?.percent);
+const snapshot: LifecycleSnapshot = {
+  complete: true,
+  source: "s",
+  sourceEpoch: "1",
+  snapshotId: "x",
+  observedAt: "2026-01-01T00:00:00Z",
+  coverage: "all",
+  children: [{ childId: "c", state: "running", lineage: envelope.lineage }],
+};
+export const reconciled: ReconcileResult = projector.reconcile(snapshot);
+// @ts-expect-error: nothing may be concluded from an incomplete one.
+projector.reconcile({ ...snapshot, complete: false });
+// @ts-expect-error: all, or a list of ids.
+projector.reconcile({ ...snapshot, coverage: "some" });
+export const failed: ApplyResult = projector.reconciliationFailed("s", "c", "2026-01-01T00:00:00Z");
+// @ts-expect-error: when is given; no clock is read.
+projector.reconciliationFailed("s", "c");
+export const changes: ChangeSet = projector.changesSince();
+export const keys: string[] = projector.changesSince(changes.cursor).removed;
+// @ts-expect-error: a process lives, does not, or nobody knows.
+projector.setProcess("s", "c", { pid: 1, alive: true });
+projector.setProcess("s", "c", undefined);
+export const corrections: LifecycleEvent[] = projector.takeCorrections();
 projector.applyJsonl(new Uint8Array(), { end: true });
 // @ts-expect-error: bytes or text.
 projector.applyJsonl(5);
@@ -92,3 +123,17 @@ export const hidden: string = redact("text");
 export const object: { a: number } = redact({ a: 1 }, { secrets: ["longer than eight"] });
 // @ts-expect-error: secrets are texts.
 redact("text", { secrets: [1] });
+
+export const report: string = statusReport(rows, { now: "2026-01-01T00:00:00Z", evidence: true });
+// @ts-expect-error: a time is text.
+statusReport(rows, { now: new Date() });
+// @ts-expect-error: rows, not one row.
+statusReport(rows[0]);
+export const todos: readonly FallbackTodo[] = fallbackTodos(tree);
+// @ts-expect-error: a display is read, not set.
+if (todos[0]) todos[0].status = "completed";
+// @ts-expect-error: it is frozen.
+todos.push({ content: "x", status: "pending" });
+export const word: HostStatus = hostStatus({ state: "running", waitingReason: null });
+// @ts-expect-error: exactly eight states.
+hostStatus({ state: "idle", waitingReason: null });

@@ -45,13 +45,16 @@ impl NativePipeline {
         }
     }
 
-    /// Makes events of everything that was pushed and marks what is stale at `now`.
+    /// Makes events of everything that was pushed and marks what is stale at `now`. Gives the journals that are to be pushed again
+    /// from their first byte, and settled.
     #[napi(catch_unwind)]
-    pub fn settle(&mut self, env: Env, now: String) -> Result<()> {
+    pub fn settle(&mut self, env: Env, now: String) -> Result<Vec<u32>> {
         let now = moment(env, &now, "now")?;
         self.pipeline.settle(now, Some(now), &mut |_, _| {});
         self.pipeline.projector_mut().mark_stale(now);
-        Ok(())
+        let again = self.pipeline.take_again();
+        let numbers = (0..).zip(&self.journals).filter(|(_, id)| again.contains(id));
+        Ok(numbers.map(|(number, _)| number).collect())
     }
 
     /// The rows as the JSON text of an array.

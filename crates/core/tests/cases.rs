@@ -139,7 +139,7 @@ fn s1_silence_is_stale_after_the_deadline_and_nothing_more() {
     assert_eq!(state(&rows[0]), RUNNING);
     let freshness = &rows[0].freshness;
     assert_eq!(
-        (freshness.stale, freshness.reason, freshness.reconcile),
+        (freshness.stale, freshness.reason.as_deref(), freshness.reconcile),
         (true, Some("silence"), Some("unavailable"))
     );
     assert_eq!(state(&story.rows(1_000_000)[0]), RUNNING, "silence alone ends nothing");
@@ -391,18 +391,16 @@ fn d9_nul_padding_loses_no_record() {
     };
     for fixture in with_journals().filter(|fixture| !fixture.name.ends_with("nul-padding-and-junk")) {
         let (mut plain, mut found) = (read(&fixture, <[u8]>::to_vec, 4096), read(&fixture, padded, 4096));
-        let rows = found.as_array_mut().unwrap().iter_mut().zip(plain.as_array_mut().unwrap());
-        for ((found, plain), journal) in rows.zip(&fixture.journals) {
+        if let [journal] = &fixture.journals[..] {
             let lines = journal.bytes.split(|byte| *byte == b'\n').count() - 1;
-            if fixture.journals.len() == 1 {
-                assert_eq!(
-                    found["diagnostics"],
-                    json!({"nul_padding": lines, "truncated": 1}),
-                    "{}",
-                    fixture.name
-                );
+            // A sub-agent of which only its parent tells has no journal.
+            for row in found.as_array().unwrap().iter().filter(|row| !row["transcript"].is_null()) {
+                let expected = json!({"nul_padding": lines, "truncated": 1});
+                assert_eq!(row["diagnostics"], expected, "{}", fixture.name);
             }
-            (found["diagnostics"], plain["diagnostics"]) = (Value::Null, Value::Null);
+        }
+        for row in found.as_array_mut().unwrap().iter_mut().chain(plain.as_array_mut().unwrap()) {
+            row["diagnostics"] = Value::Null;
         }
         assert_eq!(found, plain, "{}", fixture.name);
     }

@@ -22,13 +22,12 @@ fn turns() {
     let abort = |turn: &str| event("turn_aborted", json!({"turn_id": turn, "reason": "interrupted"}));
     check(
         &[start("t1"), abort("t1"), start("t2")],
-        &["turn t1 @t1", "done cancelled \"interrupted\" @t1", "started again @t2", "turn t2 @t2"],
+        &["turn t1 @t1", "done cancelled \"interrupted\" @t1", "turn t2 @t2"],
     );
     check(
         &[start("t1"), start("t2"), abort("t1"), call("c"), done("t2"), done("t1")],
         &[
             "turn t1 @t1",
-            "started again @t2",
             "turn t2 @t2",
             "done cancelled \"interrupted\" @t1",
             "tool c exec_command @t2",
@@ -77,7 +76,6 @@ fn prompts() {
             "turn user:1 \"Go.\" @user:1",
             "tool c exec_command @user:1",
             "done cancelled @user:1",
-            "started again @user:2",
             "turn user:2 \"Again.\" @user:2",
         ],
     );
@@ -165,7 +163,6 @@ fn approvals_end_with_their_own_call_or_turn() {
         &[
             "turn t @t",
             "wait t/0 \"question\" @t",
-            "started again @u",
             "turn u @u",
             "wait u/0 \"question\" @u",
             "activity @u",
@@ -262,7 +259,6 @@ fn a_sub_agents_own_journal() {
             "done error \"no\" @t",
             "ended c error \"no\" @t",
             "started again @u",
-            "metadata \"Gull\" @u",
             "turn u @u",
             "done cancelled @u",
             "ended c cancelled @u",
@@ -322,18 +318,7 @@ fn a_session_that_was_closed_and_goes_on() {
     let lines = [META.to_owned(), start("t"), done("t"), stop.clone(), stop, start("u")];
     let items: Vec<String> = feed(&mut *reader(META, told), &lines).iter().map(short).collect();
     let stopped = "SessionStopped { reason: None }";
-    assert_eq!(
-        items,
-        [
-            "session \"Chart\"",
-            "turn t @t",
-            "done success @t",
-            stopped,
-            "started again @u",
-            "metadata \"Chart\" @u",
-            "turn u @u"
-        ]
-    );
+    assert_eq!(items, ["session \"Chart\"", "turn t @t", "done success @t", stopped, "turn u @u"]);
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::evidence::folder_of;
+use crate::unsupported;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
@@ -26,16 +28,6 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const LINES: usize = 1024;
 /// Folders below a named one that are looked into.
 const DEPTH: usize = 12;
-
-/// Stores of agents that this package cannot read: the variable that names the folder above, where there is one; that folder in the
-/// home folder; the store in it.
-const UNSUPPORTED: [(Option<&str>, &str, &str); 3] = [
-    // OpenCode: a database, in older versions a tree of small files.
-    (Some("XDG_DATA_HOME"), ".local/share", "opencode/opencode.db"),
-    (Some("XDG_DATA_HOME"), ".local/share", "opencode/storage"),
-    // Gemini CLI.
-    (None, ".gemini", "tmp"),
-];
 
 /// What a file is.
 #[derive(Clone, Debug)]
@@ -76,8 +68,8 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` and
-/// `*.jsonl.zst` below each folder.
+/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl` and `*.jsonl.zst` below each
+/// folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -85,6 +77,7 @@ pub fn named(paths: &[PathBuf]) -> Found {
         if let Err(error) = add_named(path, &mut found) {
             found.missing.push(format!("{}: {error}", path.display()));
         }
+        found.unsupported.extend(unsupported::databases(path));
     }
     found.tidy();
     found
@@ -101,6 +94,7 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
         for beside in beside(path) {
             walk(&beside, DEPTH, found);
         }
+        add_neighbours(path, found);
     }
     Ok(())
 }
@@ -109,23 +103,12 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 #[must_use]
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
-    let configured = |variable: Option<&str>, folder: &str| {
-        let named = variable.and_then(std::env::var_os).filter(|value| !value.is_empty()).map(PathBuf::from);
-        named.or_else(|| home.map(|home| home.join(folder)))
-    };
     for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
-        let folder = configured(Some(place.variable), place.folder);
-        let Some(folder) = folder.map(|folder| folder.join(place.below)).filter(|folder| folder.is_dir())
-        else {
-            continue;
-        };
+        let Some(folder) = folder_of(place, home).filter(|folder| folder.is_dir()) else { continue };
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }
-    let stores = UNSUPPORTED.iter().filter_map(|(variable, above, store)| {
-        Some(configured(*variable, above)?.join(store)).filter(|store| store.exists())
-    });
-    found.unsupported.extend(stores);
+    found.unsupported = unsupported::stores(home);
     found.tidy();
     found
 }
@@ -217,6 +200,28 @@ fn beside(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let own = path.file_stem().map(|stem| folder.join(stem).join("subagents"));
     own.into_iter().chain([folder.join("subagents")]).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Adds the sub-agents of a session's file that older versions keep in the same folder, among those of other sessions: the name says
+/// which files may be ones, and the session that they name says whose.
+fn add_neighbours(path: &Path, found: &mut Found) {
+    let Ok(Format::Journal(provider, Recognized { session_id, role: Role::Root, .. })) = format(path) else {
+        return;
+    };
+    for entry in path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let may_be = name.to_string_lossy().starts_with("agent-")
+            && path.extension().is_some_and(|end| end == "jsonl")
+            && entry.file_type().is_ok_and(|kind| kind.is_file());
+        if may_be
+            && let Ok(Format::Journal(other, below)) = format(&path)
+            && other.name() == provider.name()
+            && below.session_id == session_id
+            && below.role != Role::Root
+        {
+            add_file(&path, found);
+        }
+    }
 }
 
 fn walk(folder: &Path, depth: usize, found: &mut Found) {

@@ -3,8 +3,11 @@
 //! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
 
 pub mod discover;
+pub mod evidence;
+pub mod process;
 pub mod report;
 pub mod status;
+pub mod unsupported;
 pub mod validate;
 
 mod titles;

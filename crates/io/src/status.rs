@@ -13,12 +13,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
+use crate::evidence::{self, Process, SessionName};
 use crate::report::Report;
 
 /// Items of one session held at most before they become events, so that a large session costs no more memory than this.
@@ -55,6 +56,8 @@ pub struct Scan {
     report: Report,
     /// The sessions that have journals of their own.
     sessions: Arc<HashSet<String>>,
+    /// The processes that are known to work on sessions.
+    processes: HashMap<SessionName, Process>,
     /// The titles that indexes give.
     titles: Titles,
     /// The newest evidence of each tree of rows in the report, and its length.
@@ -80,6 +83,11 @@ impl Scan {
             discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
+        // What lives now says nothing about another time.
+        let processes = match options.now {
+            None => evidence::processes(options.home.as_deref()),
+            Some(_) => HashMap::new(),
+        };
         let mut scan = Self {
             options,
             now,
@@ -87,6 +95,7 @@ impl Scan {
             total: 0,
             report: Report::default(),
             sessions: Arc::default(),
+            processes,
             titles: Titles::default(),
             trees: Vec::new(),
         };
@@ -217,22 +226,39 @@ impl Scan {
                 (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
             .collect();
-        for (file, id) in journals {
-            let read = read_chunks(&file.path, |chunk| {
-                pipeline.push(id, chunk);
-                if pipeline.waiting() > WAITING_ITEMS {
-                    pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
-                        count_fault(outcome, &mut faults);
-                    });
+        let mut to_read: Vec<JournalId> = journals.iter().map(|(_, id)| *id).collect();
+        // A launch that is found late has its journals read once more; each finding leaves fewer of them.
+        for _ in 0..=journals.len() {
+            for (file, id) in journals.iter().filter(|(_, id)| to_read.contains(id)) {
+                let read = read_chunks(&file.path, |chunk| {
+                    pipeline.push(*id, chunk);
+                    if pipeline.waiting() > WAITING_ITEMS {
+                        pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                            count_fault(outcome, &mut faults);
+                        });
+                    }
+                });
+                if let Err(error) = read {
+                    self.unreadable(&file.path, &error.to_string());
                 }
-            });
-            if let Err(error) = read {
-                self.unreadable(&file.path, &error.to_string());
+                pipeline.end(*id);
             }
-            pipeline.end(id);
+            pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                count_fault(outcome, &mut faults);
+            });
+            to_read = pipeline.take_again();
+            if to_read.is_empty() {
+                break;
+            }
         }
-        pipeline
-            .settle(moment(modified), Some(self.now), &mut |_, outcome| count_fault(outcome, &mut faults));
+        for session in pipeline.sessions().collect::<Vec<_>>() {
+            if let Some(process) = self.processes.get(&session) {
+                let told = Some((process.evidence(), process.started_at));
+                pipeline.tell_process((session.0, &session.1), told, self.now, &mut |_, outcome| {
+                    count_fault(outcome, &mut faults);
+                });
+            }
+        }
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
         for report in pipeline.reports() {

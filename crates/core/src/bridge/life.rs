@@ -23,6 +23,10 @@ pub(super) struct Life {
     /// Facts that no event has carried yet, the usage apart: of several messages each counts.
     pub(super) facts: Facts,
     pub(super) usage: Vec<MessageUsage>,
+    /// All facts so far, and what it is called and runs on.
+    pub(super) known: Facts,
+    pub(super) title: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) announced: bool,
 }
 
@@ -45,13 +49,19 @@ impl Life {
 
     /// Keeps facts for the next event. Whether so much waits that an event is due.
     pub(super) fn add(&mut self, facts: &Facts) -> bool {
-        let pending = &mut self.facts;
-        let Facts { agent_version, cwd, branch, usage, context } = facts.clone();
-        pending.agent_version = agent_version.or(pending.agent_version.take());
-        pending.cwd = cwd.or(pending.cwd.take());
-        pending.branch = branch.or(pending.branch.take());
-        pending.context = context.or(pending.context);
-        if let Some(usage) = usage {
+        let Facts { agent_version, cwd, branch, usage, context } = facts;
+        for kept in [&mut self.facts, &mut self.known] {
+            let keep = |slot: &mut Option<String>, news: &Option<String>| {
+                if news.is_some() {
+                    slot.clone_from(news);
+                }
+            };
+            keep(&mut kept.agent_version, agent_version);
+            keep(&mut kept.cwd, cwd);
+            keep(&mut kept.branch, branch);
+            kept.context = context.or(kept.context);
+        }
+        if let Some(usage) = usage.clone() {
             self.usage.retain(|known| known.message_id != usage.message_id);
             self.usage.push(usage);
         }

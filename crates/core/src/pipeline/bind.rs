@@ -57,12 +57,16 @@ impl Pipeline {
                     found.push((at, launch.clone()));
                 } else {
                     let track = &mut self.journals[at.0].tracks[at.1];
-                    if !track.pending.is_empty() {
+                    if !track.pending.is_empty() && track.binding == Binding::Unknown {
                         track.binding = Binding::Unattributed(agent_id);
                     }
                 }
             }
             for ((journal, owner), launch) in found {
+                let track = &mut self.journals[journal].tracks[owner];
+                if let Binding::Unattributed(former) = track.binding.clone() {
+                    self.read_again(session, &former);
+                }
                 self.journals[journal].tracks[owner].binding = Binding::Bound(launch);
             }
         }
@@ -74,7 +78,7 @@ impl Pipeline {
         for &(at, owner) in &self.sessions[session].tracks {
             let Journal { tracks, reader, .. } = &mut self.journals[at];
             let track = &mut tracks[owner];
-            if track.binding != Binding::Unknown {
+            if !matches!(track.binding, Binding::Unknown | Binding::Unattributed(_)) {
                 continue;
             }
             if reader.launches(owner).is_some() {

@@ -24,8 +24,11 @@ pub(super) struct Journal {
     /// One for each owner of the reader.
     pub(super) tracks: Vec<Track>,
     pub(super) skipped: u64,
-    /// Where it was read to when it was to be read again for the owner at this place; what others said before is known.
-    pub(super) again: Option<(usize, u64)>,
+    /// What was read: beyond the first byte of the last line.
+    pub(super) read: u64,
+    /// How far it was read before it was to be read again, for the owners at these places.
+    pub(super) read_before: u64,
+    pub(super) again: Vec<usize>,
 }
 
 /// The records of one agent in one journal.
@@ -126,6 +129,14 @@ impl Track {
             believed: None,
             placed: None,
         }
+    }
+
+    pub(super) fn forget_times(&mut self) {
+        self.first_time = None;
+        self.last_time = None;
+        self.highest = None;
+        self.believed = None;
+        self.placed = None;
     }
 
     pub(super) fn note_time(&mut self, time: Option<Timestamp<'static>>) {

@@ -3,19 +3,22 @@
 //! Input: journals, and their bytes in batches. Output: the projection, and what became of every event.
 //! Invariant: one batch or many, the same journals give the same records. Never: reads a file or a clock.
 
+mod again;
 mod bind;
 mod journal;
+mod process;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Kind, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
+use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
-use crate::project::{Applied, Config, Projector};
+use crate::project::{Applied, Config, Projector, Status};
 use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
 use journal::{Binding, Dated, Journal, Pending, Track, name};
@@ -24,6 +27,8 @@ use journal::{Binding, Dated, Journal, Pending, Track, name};
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
+/// Why an authority is asked about an agent whose process or session ended in an open turn.
+const OPEN_TURN: &str = "exit_with_open_turn";
 /// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
@@ -43,6 +48,8 @@ pub struct Pipeline {
     /// Sessions that are read elsewhere.
     elsewhere: Arc<HashSet<String>>,
     waiting: usize,
+    again: Vec<JournalId>,
+    explainer: Explainer,
 }
 
 #[derive(Debug)]
@@ -87,6 +94,8 @@ impl Pipeline {
             places: HashMap::new(),
             elsewhere: Arc::default(),
             waiting: 0,
+            again: Vec::new(),
+            explainer: Explainer::default(),
         }
     }
 
@@ -114,7 +123,9 @@ impl Pipeline {
             log: DiagnosticLog::default(),
             tracks: Vec::new(),
             skipped: 0,
-            again: None,
+            read: 0,
+            read_before: 0,
+            again: Vec::new(),
         });
         let at = self.journals.len() - 1;
         self.add_tracks(at);
@@ -151,12 +162,14 @@ impl Pipeline {
                 self.add_tracks(at);
             }
             let journal = &mut self.journals[at];
+            journal.read = place.0 + 1;
+            if journal.is_known(owner, place.0) {
+                journal.tracks[owner].note_time(time);
+                return mapped.clear();
+            }
             let track = &mut journal.tracks[owner];
             let session = &mut self.sessions[track.session];
             track.note_time(time);
-            if journal.again.is_some_and(|(again, until)| owner != again && place.0 < until) {
-                return mapped.clear();
-            }
             self.waiting += mapped.len();
             session.is_pending = true;
             let Some(role) = journal.reader.owners().get(owner).map(|owner| &owner.role) else { return };
@@ -213,25 +226,38 @@ impl Pipeline {
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
             let SessionState { bridge, taken, .. } = state;
-            for dated in &merged {
+            for (at, dated) in merged.iter().enumerate() {
                 if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
                 }
-                let Dated { mapped, name, child, at, estimated, .. } = dated;
+                let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
+                let (journal, record, offset) = (*journal, *record, mapped.context.offset);
                 let item = Item {
                     scope: child.as_deref().map_or(Scope::Root, Scope::Child),
                     name: *name,
-                    at: at.clone(),
+                    at: time.clone(),
                     estimated: *estimated,
                     turn_id: mapped.context.turn_id.as_deref(),
                     said: &mapped.said,
                 };
-                let projector = &mut self.projector;
-                bridge.take(&item, &mut |event| {
+                // Only the projection knows what authorities said.
+                if let Some((id, life)) = bridge.may_renew(&item)
+                    && let Some(record) = self.projector.record(bridge.source(), &life)
+                    && let Some(ended_at) = record.ended_at()
+                {
+                    bridge.end(&id, record.state, ended_at);
+                }
+                let (projector, explainer) = (&mut self.projector, &mut self.explainer);
+                let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = projector.apply_once(&event, ahead.map(|now| now.min(fallback)));
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)));
+                    explainer.note(&event, &outcome, Origin { journal, offset, record });
                     on_event(&event, &outcome);
-                });
+                };
+                let next = merged.get(at + 1);
+                let ends_record =
+                    next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
+                bridge.take(&item, ends_record, &mut emit);
             }
         }
     }
@@ -245,6 +271,20 @@ impl Pipeline {
     /// The projection, to be asked with a time.
     pub fn projector_mut(&mut self) -> &mut Projector {
         &mut self.projector
+    }
+
+    /// The sessions whose journals it has: provider's name and id.
+    pub fn sessions(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.places.keys().cloned()
+    }
+
+    /// What stands behind the state of a child.
+    #[must_use]
+    pub fn explain(&self, source: &str, child_id: &str) -> Option<Explanation> {
+        let record = self.projector.record(source, child_id)?;
+        Some(self.explainer.explain(record, |journal| {
+            self.journals.get(journal).map(|journal| journal.path.clone()).unwrap_or_default()
+        }))
     }
 
     /// What each journal was found to be, in the order in which they were added.
@@ -285,10 +325,13 @@ impl Pipeline {
             let place = (provider, owner.session_id.clone());
             let session = *self.places.entry(place).or_insert_with(|| {
                 let session = Session {
+                    source: format!("{provider}/{}", owner.session_id),
                     provider: provider.to_owned(),
                     session_id: owner.session_id.clone(),
                     epoch: FILE_EPOCH.to_owned(),
                     content: self.content,
+                    external: true,
+                    capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
                 };
                 self.sessions.push(SessionState {
                     id: owner.session_id.clone(),
@@ -303,4 +346,14 @@ impl Pipeline {
             journal.tracks.push(Track::new(session, &owner.role));
         }
     }
+}
+
+/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+fn apply(projector: &mut Projector, event: &Event<'_>, received_at: Option<Moment>) -> Outcome {
+    let outcome = projector.apply_once(event, received_at)?;
+    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
+        let at = event.observed_at.moment();
+        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
+    }
+    Ok(outcome)
 }

@@ -15,9 +15,11 @@ mod shape;
 
 pub use ids::id as native_id;
 pub use launches::{Launches, Orphan, PromptKey};
-pub use provider::{Line, Owner, Place, Provider, Reader, Recognized, RecordFault, Role, Told, gather};
+pub use provider::{
+    Line, Owner, Place, ProcessClaim, Provider, Reader, Recognized, RecordFault, Role, Told, gather,
+};
 
-use crate::agent::AgentEvent;
+use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::Timestamp;
 
 /// The providers that this package brings.
@@ -91,15 +93,6 @@ pub struct Facts {
     pub usage: Option<MessageUsage>,
     /// How full its context is.
     pub context: Option<ContextUse>,
-}
-
-/// How full a context is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct ContextUse {
-    /// Tokens in it.
-    pub used: u64,
-    /// Tokens that fit, where that is known.
-    pub window: Option<u64>,
 }
 
 /// Tokens of one message.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 
 use super::{Launches, Mapped, Orphan};
-use crate::contract::Timestamp;
+use crate::contract::{Moment, Timestamp};
 use crate::json::JsonFault;
 
 /// One kind of agent, and all that is known of its journals.
@@ -20,6 +20,16 @@ pub trait Provider: Debug + Sync {
 
     /// The recogniser: whose journal begins with `head`, where it is one.
     fn recognize(&self, head: &[u8]) -> Option<Recognized>;
+
+    /// Evidence: the folder with one file for each process of it, where the provider keeps one.
+    fn processes(&self) -> Option<Place> {
+        None
+    }
+
+    /// What the text of such a file says.
+    fn process(&self, _text: &[u8]) -> Option<ProcessClaim> {
+        None
+    }
 
     /// The mapper: a reader for a journal that was recognised.
     fn reader(&self, recognized: &Recognized, told: Told) -> Box<dyn Reader>;
@@ -57,6 +67,17 @@ pub enum Role {
         /// Its own id.
         agent_id: String,
     },
+}
+
+/// What a file says of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessClaim {
+    /// The session that it works on.
+    pub session_id: String,
+    /// Its process id, a positive integer.
+    pub pid: i32,
+    /// When it was started.
+    pub started_at: Option<Moment>,
 }
 
 /// What stands beside a journal.

@@ -6,7 +6,8 @@
 use super::calls::Calls;
 use super::facts::Known;
 use super::notification::Notification;
-use super::record::{Record, filled};
+use super::record::{Record, Sender, filled};
+use super::reports::{Reports, Way};
 use super::turns::{Place, Turns};
 use super::user_text::{UserText, prompt};
 use crate::agent::event::limits;
@@ -31,6 +32,7 @@ pub struct Mapper {
     pub(super) calls: Calls,
     /// The sub-agents that it launched.
     pub launches: Launches,
+    pub(super) reports: Reports,
     pub(super) known: Known,
     /// The command that the next meta line may carry out.
     command: Option<Command>,
@@ -51,7 +53,7 @@ struct Command {
 
 #[derive(Debug)]
 struct FirstPrompt {
-    key: Option<PromptKey>,
+    key: PromptKey,
     time: Option<Moment>,
 }
 
@@ -66,6 +68,7 @@ impl Mapper {
             turns: Turns::new(),
             calls: Calls::new(),
             launches: Launches::new(),
+            reports: Reports::new(),
             known: Known::default(),
             command: None,
             user_prompt_id: None,
@@ -80,7 +83,12 @@ impl Mapper {
     pub fn orphan(&self) -> Option<Orphan> {
         let Role::Child { agent_id } = &self.role else { return None };
         let first = self.first_prompt.as_ref()?;
-        Some(Orphan { agent_id: id(agent_id)?, first_time: first.time, prompt: first.key? })
+        Some(Orphan { agent_id: id(agent_id)?, first_time: first.time, prompt: first.key })
+    }
+
+    /// Whether a record with this uuid was read.
+    pub(super) fn has_read(&self, uuid: u64) -> bool {
+        self.uuids.contains(uuid)
     }
 
     /// Reads the next record, whose line begins at `offset`.
@@ -92,14 +100,8 @@ impl Mapper {
         }
         let source = Source { offset, uuid: filled(&record.uuid), time: record.timestamp() };
         let mut say = Say::new(source, out);
-        if self.role == Role::Root {
-            if is_first {
-                say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
-            }
-            // Older versions keep the lines of sub-agents among the session's own.
-            if record.is_sidechain() {
-                return;
-            }
+        if self.role == Role::Root && is_first {
+            say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
         }
         say.turn = self.turns.open_id().map(str::to_owned);
         self.known.program(record, &mut say);
@@ -110,7 +112,7 @@ impl Mapper {
             Some("attachment") => self.attachment(record, &mut say),
             Some("queue-operation") if record.operation.text() == Some("enqueue") => {
                 if let Some(notification) = record.content.text().and_then(|text| Notification::of(&[text])) {
-                    self.task_reports(&notification, &mut say);
+                    self.task_reports(&notification, Way::Queue, &mut say);
                 }
             }
             Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
@@ -138,7 +140,7 @@ impl Mapper {
                 self.interrupt(of_tool_use, say);
             }
         } else {
-            let text = UserText::of(&message.content);
+            let text = UserText::of(&message.content, Sender::of(&record.origin));
             self.note_first_prompt(&text, say);
             let is_hidden =
                 record.is_compact_summary.is_true() || record.is_visible_in_transcript_only.is_true();
@@ -155,7 +157,7 @@ impl Mapper {
         if self.first_prompt.is_none()
             && let UserText::Plain(texts) = text
         {
-            let key = self.context_prompt.map(|id| PromptKey::new(id, texts.iter().copied()));
+            let key = PromptKey::new(self.context_prompt, texts.iter().copied());
             self.first_prompt = Some(FirstPrompt { key, time: say.moment() });
         }
     }
@@ -165,7 +167,7 @@ impl Mapper {
         match text {
             UserText::Interruption { of_tool_use } => self.interrupt(*of_tool_use, say),
             UserText::Notification(notification) => {
-                self.task_reports(notification, say);
+                self.task_reports(notification, Way::Line, say);
                 if self.turns.open_id().is_none() {
                     self.start_turn(record, None, None, offset, say);
                 }
@@ -181,16 +183,30 @@ impl Mapper {
                     say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text: None });
                 }
             }
-            UserText::Plain(_) | UserText::None if is_meta => match self.command.take() {
-                Some(command) => {
-                    let prompt_text = cut(&command.prompt, limits::TEXT);
-                    self.start_turn(record, command.prompt_id, prompt_text, offset, say);
+            // What another agent sends goes on with a sub-agent, whether or not people are shown it.
+            UserText::Plain(_) | UserText::None if is_meta && !self.is_sent(record) => {
+                match self.command.take() {
+                    Some(command) => {
+                        let prompt_text = cut(&command.prompt, limits::TEXT);
+                        self.start_turn(record, command.prompt_id, prompt_text, offset, say);
+                    }
+                    None => self.is_asked = true,
                 }
-                None => self.is_asked = true,
-            },
-            UserText::Plain(texts) => self.start_turn(record, None, prompt(texts), offset, say),
+            }
+            UserText::Plain(texts) => {
+                if self.role != Role::Root && self.turns.any() {
+                    say.turn = None;
+                    say.said(Said::StartedAgain);
+                }
+                self.start_turn(record, None, prompt(texts), offset, say);
+            }
             UserText::None => self.is_asked = true,
         }
+    }
+
+    /// Whether another agent sent the user line to this sub-agent.
+    fn is_sent(&self, record: &Record<'_>) -> bool {
+        self.role != Role::Root && Sender::of(&record.origin) == Sender::Agent
     }
 
     /// Starts the turn of a user line; `prompt_id` is that of a line before, for a line that has none.
@@ -317,8 +333,9 @@ impl Mapper {
         if attachment.kind.text() != Some("queued_command") {
             return;
         }
-        if let UserText::Notification(notification) = UserText::of(&attachment.prompt) {
-            self.task_reports(&notification, say);
+        let sender = Sender::of(&attachment.origin);
+        if let UserText::Notification(notification) = UserText::of(&attachment.prompt, sender) {
+            self.task_reports(&notification, Way::Attachment, say);
         }
         say.activity_unless_event();
     }

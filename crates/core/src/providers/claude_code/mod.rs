@@ -8,9 +8,12 @@ mod content;
 mod facts;
 mod mapper;
 mod notification;
+mod process;
 mod reader;
 mod recognize;
 mod record;
+mod reports;
+mod sidechains;
 mod tools;
 mod turns;
 mod user_text;
@@ -20,7 +23,7 @@ pub use reader::JournalReader;
 pub use recognize::recognize;
 pub use record::{Record, read};
 
-use super::{Place, Provider, Reader, Recognized, Told};
+use super::{Place, ProcessClaim, Provider, Reader, Recognized, Told};
 
 /// See the module.
 #[derive(Debug)]
@@ -37,6 +40,14 @@ impl Provider for ClaudeCode {
 
     fn recognize(&self, head: &[u8]) -> Option<Recognized> {
         recognize(head)
+    }
+
+    fn processes(&self) -> Option<Place> {
+        Some(Place { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", below: "sessions" })
+    }
+
+    fn process(&self, text: &[u8]) -> Option<ProcessClaim> {
+        process::claim(text)
     }
 
     fn reader(&self, recognized: &Recognized, _told: Told) -> Box<dyn Reader> {

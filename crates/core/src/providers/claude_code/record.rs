@@ -52,6 +52,32 @@ pub struct Record<'a> {
     pub(super) attachment: Shape<Attachment<'a>>,
     pub(super) message: Shape<Message<'a>>,
     pub(super) tool_use_result: Shape<ToolUseResult<'a>>,
+    pub(super) origin: Shape<Origin<'a>>,
+    pub(super) forked_from: Shape<ForkedFrom<'a>>,
+}
+
+/// Where a user line came from, as far as its version says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// Not said, or by a word that is not known.
+    Unknown,
+    /// A person.
+    Person,
+    /// A background task.
+    Task,
+    /// Another agent.
+    Agent,
+}
+
+impl Sender {
+    pub(super) fn of(origin: &Shape<Origin<'_>>) -> Self {
+        match origin.0.as_ref().and_then(|origin| origin.kind.text()) {
+            Some("human") => Self::Person,
+            Some("task-notification") => Self::Task,
+            Some("coordinator" | "peer") => Self::Agent,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl Record<'_> {
@@ -59,6 +85,16 @@ impl Record<'_> {
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         filled(&self.session_id)
+    }
+
+    /// The session that the record was copied from, where it says so.
+    pub(super) fn copied_from(&self) -> Option<&str> {
+        filled(&self.forked_from.0.as_ref()?.session_id)
+    }
+
+    /// Whether the record says that no sub-agent wrote it.
+    pub(super) fn is_main(&self) -> bool {
+        self.is_sidechain == Scalar::Bool(false)
     }
 
     /// The sub-agent that the record names.
@@ -144,12 +180,25 @@ pub(super) struct Usage<'a> {
 pub(super) struct ToolUseResult<'a> {
     pub(super) status: Scalar<'a>,
     pub(super) agent_id: Scalar<'a>,
+    pub(super) task_id: Scalar<'a>,
+    pub(super) resumed_agent_id: Scalar<'a>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Attachment<'a> {
     pub(super) kind: Scalar<'a>,
     pub(super) prompt: Content<'a>,
+    pub(super) origin: Shape<Origin<'a>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Origin<'a> {
+    pub(super) kind: Scalar<'a>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ForkedFrom<'a> {
+    pub(super) session_id: Scalar<'a>,
 }
 
 members!(Record, RecordField {
@@ -177,7 +226,11 @@ members!(Record, RecordField {
     Attachment = "attachment" => attachment,
     Message = "message" => message,
     ToolUseResult = "toolUseResult" => tool_use_result,
+    Origin = "origin" => origin,
+    ForkedFrom = "forkedFrom" => forked_from,
 });
+members!(Origin, OriginField { Kind = "kind" => kind });
+members!(ForkedFrom, ForkedFromField { SessionId = "sessionId" => session_id });
 members!(Message, MessageField {
     Id = "id" => id,
     Model = "model" => model,
@@ -194,8 +247,11 @@ members!(Usage, UsageField {
 members!(ToolUseResult, ToolUseResultField {
     Status = "status" => status,
     AgentId = "agentId" => agent_id,
+    TaskId = "taskId" => task_id,
+    ResumedAgentId = "resumedAgentId" => resumed_agent_id,
 });
 members!(Attachment, AttachmentField {
     Kind = "type" => kind,
     Prompt = "prompt" => prompt,
+    Origin = "origin" => origin,
 });

@@ -75,6 +75,11 @@ impl Turns {
         self.open.as_ref().map(|turn| turn.id.as_str())
     }
 
+    /// Whether there was any.
+    pub(super) fn any(&self) -> bool {
+        self.open.is_some() || self.past.is_some()
+    }
+
     pub(super) fn past_id(&self) -> Option<&str> {
         self.past.as_ref().map(|past| past.id.as_str())
     }

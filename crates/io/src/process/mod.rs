@@ -1,0 +1,12 @@
+//! Who a process is, and whether the one that a record names still lives.
+//!
+//! Input: what a record says of its process, and what the system says of it now. Output: alive, provably dead, or unknown.
+//! Invariant: dead is said on proof only. Never: probes a pid that is no positive integer, signals or ends anything.
+
+mod identity;
+mod judge;
+mod probe;
+
+pub use identity::{Identity, Owner};
+pub use judge::{Alive, Death, Doubt, Seen, Verdict, judge};
+pub use probe::{look, started_at};
