@@ -139,7 +139,7 @@ fn s1_silence_is_stale_after_the_deadline_and_nothing_more() {
     assert_eq!(state(&rows[0]), RUNNING);
     let freshness = &rows[0].freshness;
     assert_eq!(
-        (freshness.stale, freshness.reason, freshness.reconcile),
+        (freshness.stale, freshness.reason.as_deref(), freshness.reconcile),
         (true, Some("silence"), Some("unavailable"))
     );
     assert_eq!(state(&story.rows(1_000_000)[0]), RUNNING, "silence alone ends nothing");
@@ -344,14 +344,14 @@ fn read(fixture: &Fixture, change: impl Fn(&[u8]) -> Vec<u8>, size: usize) -> Va
     serde_json::to_value(journals.rows(at(1_000_000))).unwrap()
 }
 
-fn claude_code() -> impl Iterator<Item = Fixture> {
+fn with_journals() -> impl Iterator<Item = Fixture> {
     let fixtures = Fixture::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).unwrap();
     fixtures.into_iter().filter(|fixture| matches!(fixture.format, Format::Journals(_)))
 }
 
 #[test]
 fn d7_chunks_do_not_matter() {
-    for fixture in claude_code() {
+    for fixture in with_journals() {
         let whole = read(&fixture, <[u8]>::to_vec, usize::MAX);
         for size in [1, 7, 4096, 65_536] {
             assert_eq!(read(&fixture, <[u8]>::to_vec, size), whole, "{} in chunks of {size}", fixture.name);
@@ -369,7 +369,7 @@ fn d8_a_byte_order_mark_and_crlf_do_not_matter() {
         });
         b"\xef\xbb\xbf".iter().copied().chain(ended).collect()
     };
-    for fixture in claude_code() {
+    for fixture in with_journals() {
         let plain = read(&fixture, <[u8]>::to_vec, 4096);
         for size in [1, 2, 4096] {
             assert_eq!(read(&fixture, crlf, size), plain, "{} in chunks of {size}", fixture.name);
@@ -389,11 +389,12 @@ fn d9_nul_padding_loses_no_record() {
         padded.extend_from_slice(&[0; 4096]);
         padded
     };
-    for fixture in claude_code().filter(|fixture| !fixture.name.ends_with("nul-padding-and-junk")) {
+    for fixture in with_journals().filter(|fixture| !fixture.name.ends_with("nul-padding-and-junk")) {
         let (mut plain, mut found) = (read(&fixture, <[u8]>::to_vec, 4096), read(&fixture, padded, 4096));
         if let [journal] = &fixture.journals[..] {
             let lines = journal.bytes.split(|byte| *byte == b'\n').count() - 1;
-            for row in found.as_array().unwrap() {
+            // An agent that only others tell of has no journal with faults.
+            for row in found.as_array().unwrap().iter().filter(|row| !row["transcript"].is_null()) {
                 let expected = json!({"nul_padding": lines, "truncated": 1});
                 assert_eq!(row["diagnostics"], expected, "{}", fixture.name);
             }

@@ -1,10 +1,10 @@
 //! Lives of agents over time: a launch that is found late, further lives, what stands behind a state.
 
 use agent_lifecycle_core::bridge::Content;
-use agent_lifecycle_core::contract::{Moment, State};
+use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
-use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::{Row, rows};
+use agent_lifecycle_core::project::{Alive, Config, Process};
 use agent_lifecycle_core::providers::claude_code::ClaudeCode;
 use agent_lifecycle_core::providers::{Recognized, Role, Told};
 use serde_json::{Value, json};
@@ -128,6 +128,85 @@ fn a_launch_that_is_found_late_takes_its_journal_over() {
     assert_eq!((rows[1].tools.count, rows[1].turns.count, rows[1].live_children), (Some(1), 1, 1));
     assert_eq!((rows[2].turns.count, rows[0].live_children), (1, 1));
     assert!(rows.iter().all(|row| row.late_evidence == 0));
+}
+
+#[test]
+fn s12_a_session_that_was_lost_and_goes_on_is_a_second_life() {
+    let mut story = Story::new();
+    story.say(0, 1, json!({"type": "ai-title", "aiTitle": "Tidy up", "version": "2.1.200"}));
+    story.prompt(0, 2, "p1");
+    story.rows();
+    let at = |second: u32| Moment::parse(&format!("2026-03-02T08:00:{second:02}Z")).unwrap();
+    let source = "claude-code/s";
+    let projector = story.pipeline.projector_mut();
+    projector.request_reconciliation(source, "s", "process_dead", at(10));
+    projector.reconciliation_failed(source, "s", at(50));
+    assert_eq!(story.rows()[0].state, State::Lost);
+
+    // Progress alone is no new life, a prompt is one.
+    story.call(0, 55, "t1", "Bash");
+    let rows = story.rows();
+    assert_eq!((rows[0].state, rows[0].attempt, rows[0].late_evidence), (State::Lost, 1, 1));
+    story.prompt(0, 56, "p2");
+    let rows = story.rows();
+    assert_eq!(told(&rows), [("s#2", None, State::Running)]);
+    let row = &rows[0];
+    assert_eq!((row.attempt, row.turns.count), (2, 1));
+    assert_eq!((row.title.as_deref(), row.agent_version.as_deref()), (Some("Tidy up"), Some("2.1.200")));
+    assert_eq!(story.pipeline.projector().record(source, "s").unwrap().state, State::Lost);
+    story.end_turn(0, 57, "m2");
+    assert_eq!(story.rows()[0].waiting_reason, Some(WaitingReason::Prompt));
+}
+
+#[test]
+fn a_sub_agent_that_is_asked_again_after_its_end_is_a_second_life() {
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    story.call(0, 2, "launch", "Agent");
+    let child = story.add(Role::Child { agent_id: "a1".to_owned() }, Some("launch"));
+    story.prompt(child, 3, "p");
+    story.end_turn(child, 4, "m1");
+    let done = json!({"status": "completed", "agentId": "a1"});
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "launch"}]});
+    story.say(0, 5, json!({"type": "user", "message": result, "toolUseResult": done}));
+    assert_eq!(told(&story.rows())[1], ("launch", Some("claude-code/s"), State::Completed));
+    story.prompt(child, 6, "p");
+    let rows = story.rows();
+    assert_eq!(told(&rows)[1], ("launch#2", Some("claude-code/s"), State::Running));
+    assert_eq!((rows[1].attempt, rows[0].live_children), (2, 1));
+}
+
+#[test]
+fn a_dead_process_is_an_exit_without_a_code() {
+    let dead = |pid| Process { pid, alive: Alive::No };
+    let now = Moment::parse("2026-03-02T08:00:30Z").unwrap();
+    let tell = |story: &mut Story, process| {
+        let process = Some((process, None));
+        story.pipeline.tell_process(("claude-code", "s"), process, now, &mut |_, outcome| {
+            assert!(outcome.is_ok(), "{outcome:?}");
+        });
+        story.rows()
+    };
+    // After a turn, its outcome is the session's.
+    let mut over = Story::new();
+    over.prompt(0, 1, "p");
+    over.end_turn(0, 2, "m");
+    over.rows();
+    let alive = tell(&mut over, Process { pid: 7, alive: Alive::Yes });
+    assert_eq!((alive[0].state, alive[0].evidence.pid), (State::Waiting, Some(7)));
+    assert_eq!(tell(&mut over, dead(7))[0].state, State::Completed);
+    // In an open turn nobody knows: an authority is asked, and silence ends nothing.
+    let mut open = Story::new();
+    open.prompt(0, 1, "p");
+    open.rows();
+    for _ in 0..2 {
+        let row = &tell(&mut open, dead(7))[0];
+        assert_eq!((row.state, row.late_evidence), (State::Running, 0));
+        let record = open.pipeline.projector().record("claude-code/s", "s").unwrap();
+        let question = record.freshness.reconciliation.as_ref().unwrap();
+        assert_eq!(question.reason, "exit_with_open_turn");
+        assert_eq!(question.deadline, now.plus_millis(30_000));
+    }
 }
 
 #[test]

@@ -16,6 +16,9 @@ use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, Told, native_id};
 
+pub use crate::titles::Titles;
+use crate::zst;
+
 /// Bytes of lines by which a file is recognised.
 const HEAD_BYTES: usize = 1024 * 1024;
 /// Bytes that are read at most to find those lines behind over-long ones.
@@ -65,7 +68,8 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl` below each folder.
+/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl` and `*.jsonl.zst` below each
+/// folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -104,14 +108,14 @@ pub fn default_places(home: Option<&Path>) -> Found {
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
     }
-    found.unsupported = home.map(unsupported::in_home).unwrap_or_default();
+    found.unsupported = unsupported::stores(home);
     found.tidy();
     found
 }
 
 /// What the file at `path` is, by its first lines; over-long ones are passed over.
 pub fn format(path: &Path) -> io::Result<Format> {
-    let mut file = regular_file(path)?;
+    let mut file = open(path)?;
     let mut framer = Framer::new(LINE_BYTES);
     let (mut head, mut chunk, mut read) = (Vec::new(), vec![0; CHUNK_BYTES], 0);
     while read < SEARCHED_BYTES && head.len() < HEAD_BYTES {
@@ -153,10 +157,14 @@ pub fn format_of(head: &[u8]) -> Format {
     if lines.take(LINES).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
 }
 
-/// What the files beside a journal tell of it.
+/// What the files beside a journal tell of it. `titles` remembers the indexes that were read.
 #[must_use]
-pub fn told_beside(journal: &Path) -> Told {
-    Told { launch: launch_beside(journal), title: None }
+pub fn told_beside(journal: &Path, recognized: &Recognized, titles: &mut Titles) -> Told {
+    let thread = match &recognized.role {
+        Role::Root => &recognized.session_id,
+        Role::Child { agent_id } => agent_id,
+    };
+    Told { launch: launch_beside(journal), title: titles.title(journal, thread) }
 }
 
 /// The launch that the `.meta.json` beside a sub-agent's journal names.
@@ -166,6 +174,17 @@ fn launch_beside(journal: &Path) -> Option<String> {
     meta.take(64 * 1024).read_to_end(&mut text).ok()?;
     let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
     native_id(meta.get("toolUseId")?.as_str()?)
+}
+
+/// Opens a journal to be read to the end that it has now; a compressed one is read as what it holds.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = regular_file(path)?;
+    let length = match file.metadata()?.len() {
+        // What the system makes up on reading has no length.
+        0 => u64::MAX,
+        length => length,
+    };
+    zst::reader(file, length)
 }
 
 /// Opens a file that ends: a pipe or a device could keep a reader for ever.
@@ -214,12 +233,18 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => walk(&path, depth - 1, found),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") => {
+            Ok(kind) if kind.is_file() && is_journal_name(&path) => {
                 add_file(&path, found);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a file in a folder is looked into.
+fn is_journal_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
 fn add_file(path: &Path, found: &mut Found) {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::project::{self, Alive};
 use agent_lifecycle_core::providers::{self, Place, ProcessClaim};
 
 use crate::discover::regular_file;
@@ -34,6 +35,19 @@ pub struct Process {
     pub alive: Option<bool>,
     /// When it was started, as its file says.
     pub started_at: Option<Moment>,
+}
+
+impl Process {
+    /// As rows have it.
+    #[must_use]
+    pub fn evidence(&self) -> project::Process {
+        let alive = match self.alive {
+            Some(true) => Alive::Yes,
+            Some(false) => Alive::No,
+            None => Alive::Unknown,
+        };
+        project::Process { pid: self.pid.unsigned_abs(), alive }
+    }
 }
 
 /// The processes that files in the default places of this user's home name.

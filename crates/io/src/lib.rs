@@ -9,3 +9,6 @@ pub mod report;
 pub mod status;
 pub mod unsupported;
 pub mod validate;
+
+mod titles;
+mod zst;

@@ -16,9 +16,10 @@ use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::{Provider, Recognized, Role};
+use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
 
-use crate::discover::{self, Candidate, Format, Found};
+use crate::discover::{self, Candidate, Format, Found, Titles};
+use crate::evidence::{self, Process, SessionName};
 use crate::report::Report;
 
 /// Items of one session held at most before they become events, so that a large session costs no more memory than this.
@@ -55,6 +56,10 @@ pub struct Scan {
     report: Report,
     /// The sessions that have journals of their own.
     sessions: Arc<HashSet<String>>,
+    /// The processes that are known to work on sessions.
+    processes: HashMap<SessionName, Process>,
+    /// The titles that indexes give.
+    titles: Titles,
     /// The newest evidence of each tree of rows in the report, and its length.
     trees: Vec<(Moment, usize)>,
 }
@@ -78,6 +83,11 @@ impl Scan {
             discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
+        // What lives now says nothing about another time.
+        let processes = match options.now {
+            None => evidence::processes(options.home.as_deref()),
+            Some(_) => HashMap::new(),
+        };
         let mut scan = Self {
             options,
             now,
@@ -85,6 +95,8 @@ impl Scan {
             total: 0,
             report: Report::default(),
             sessions: Arc::default(),
+            processes,
+            titles: Titles::default(),
             trees: Vec::new(),
         };
         scan.sort(found);
@@ -138,18 +150,11 @@ impl Scan {
         for (path, why) in unreadable {
             self.unreadable(&path, &why);
         }
-        let mut sessions: HashMap<(&str, String), usize> = HashMap::new();
+        let mut journals: Vec<(&'static dyn Provider, Candidate, Recognized)> = Vec::new();
         for file in files {
             match discover::format(&file.path) {
                 Ok(Format::Journal(provider, recognized)) => {
-                    let name = (provider.name(), recognized.session_id.clone());
-                    let at = *sessions.entry(name).or_insert_with(|| {
-                        self.queue.push(Group::Session { provider, journals: Vec::new() });
-                        self.queue.len() - 1
-                    });
-                    if let Group::Session { journals, .. } = &mut self.queue[at] {
-                        journals.push((file, recognized));
-                    }
+                    journals.push((provider, file, recognized));
                     self.report.evidence = true;
                 }
                 Ok(Format::SchemaV1) => {
@@ -165,6 +170,21 @@ impl Scan {
                     }
                 }
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
+            }
+        }
+        for provider in providers::ALL {
+            let own = journals.iter_mut().filter(|(of, ..)| of.name() == provider.name());
+            gather(own.map(|(.., recognized)| recognized));
+        }
+        let mut sessions: HashMap<(&str, String), usize> = HashMap::new();
+        for (provider, file, recognized) in journals {
+            let name = (provider.name(), recognized.session_id.clone());
+            let at = *sessions.entry(name).or_insert_with(|| {
+                self.queue.push(Group::Session { provider, journals: Vec::new() });
+                self.queue.len() - 1
+            });
+            if let Group::Session { journals, .. } = &mut self.queue[at] {
+                journals.push((file, recognized));
             }
         }
         self.sessions = Arc::new(sessions.into_keys().map(|(_, session)| session).collect());
@@ -201,7 +221,7 @@ impl Scan {
             .into_iter()
             .chain(below)
             .map(|(file, recognized)| {
-                let told = discover::told_beside(&file.path);
+                let told = discover::told_beside(&file.path, recognized, &mut self.titles);
                 let path = file.path.display().to_string();
                 (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
@@ -229,6 +249,14 @@ impl Scan {
             to_read = pipeline.take_again();
             if to_read.is_empty() {
                 break;
+            }
+        }
+        for session in pipeline.sessions().collect::<Vec<_>>() {
+            if let Some(process) = self.processes.get(&session) {
+                let told = Some((process.evidence(), process.started_at));
+                pipeline.tell_process((session.0, &session.1), told, self.now, &mut |_, outcome| {
+                    count_fault(outcome, &mut faults);
+                });
             }
         }
         self.count_all(&faults);
@@ -327,24 +355,16 @@ fn keep_active(tree: &mut Vec<Row>) {
     tree.retain(|row| kept.contains(&row.key));
 }
 
-/// Reads a file from its start to its present end.
+/// Reads a file from its start to its present end; what came before a fault is handed over before the fault is.
 pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = discover::regular_file(path)?;
-    // A file that grows while it is read is read to the end that it had.
-    let mut left = match file.metadata()?.len() {
-        // What the system makes up on reading has no length.
-        0 => u64::MAX,
-        length => length,
-    };
+    let mut file = discover::open(path)?;
     let mut buffer = vec![0; CHUNK_BYTES];
-    while left > 0 {
-        let room = usize::try_from(left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-        let read = file.read(&mut buffer[..room])?;
+    loop {
+        let read = file.read(&mut buffer)?;
         if read == 0 {
             break;
         }
         take(&buffer[..read]);
-        left -= read as u64;
     }
     Ok(())
 }

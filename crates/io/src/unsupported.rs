@@ -9,25 +9,29 @@ use std::path::{Path, PathBuf};
 
 use crate::discover::regular_file;
 
-/// Where other agents keep their sessions, below the home folder: Copilot CLI, Cursor, Gemini CLI, Goose, `OpenCode`, Qwen.
-const STORES: [&str; 7] = [
-    ".copilot/session-state",
-    ".cursor/chats",
-    ".gemini/tmp",
-    ".local/share/goose/sessions",
-    ".local/share/opencode/opencode.db",
-    ".local/share/opencode/storage",
-    ".qwen/tmp",
+/// Where other agents keep their sessions: the variable that names the folder above, that folder in the home folder, and the store.
+const STORES: [(Option<&str>, &str, &str); 7] = [
+    (None, ".copilot", "session-state"),
+    (None, ".cursor", "chats"),
+    (None, ".gemini", "tmp"),
+    (None, ".qwen", "tmp"),
+    (Some("XDG_DATA_HOME"), ".local/share", "goose/sessions"),
+    (Some("XDG_DATA_HOME"), ".local/share", "opencode/opencode.db"),
+    (Some("XDG_DATA_HOME"), ".local/share", "opencode/storage"),
 ];
 /// How a database of `SQLite` begins (the file format's header string).
 const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Stores named of one folder.
 const NAMED: usize = 32;
 
-/// The stores in a home folder.
+/// The stores of this machine's user.
 #[must_use]
-pub fn in_home(home: &Path) -> Vec<PathBuf> {
-    STORES.iter().map(|store| home.join(store)).filter(|store| store.exists()).collect()
+pub fn stores(home: Option<&Path>) -> Vec<PathBuf> {
+    let store = |&(variable, above, store): &(Option<&str>, &str, &str)| {
+        let named = variable.and_then(std::env::var_os).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Some(named.or_else(|| home.map(|home| home.join(above)))?.join(store))
+    };
+    STORES.iter().filter_map(store).filter(|store| store.exists()).collect()
 }
 
 /// The databases behind a path that somebody named: itself, or those in the folder.

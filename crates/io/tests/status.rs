@@ -36,9 +36,11 @@ fn default_places(home: &Path) -> Options {
 
 /// Whether this machine's own settings lead away from the home folder that a test gives.
 fn is_led_away() -> bool {
-    let led = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].iter().any(|name| std::env::var_os(name).is_some());
+    let led = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some());
     if led {
-        println!("skipped: CLAUDE_CONFIG_DIR or CODEX_HOME is set");
+        println!("skipped: CLAUDE_CONFIG_DIR, CODEX_HOME or XDG_DATA_HOME is set");
     }
     led
 }

@@ -143,6 +143,12 @@ impl Bridge {
         names.into_iter().filter_map(&mut forget).collect()
     }
 
+    /// The id of the newest life of a child, in whose row what stands beside its journal belongs.
+    #[must_use]
+    pub fn newest_life(&self, id: &str) -> String {
+        child_id(id, self.lives.get(id).map_or(1, |life| life.attempt))
+    }
+
     /// Takes one item and hands the events it makes to `emit`, in order. With `ends_record` no further item of its record follows, so
     /// that facts which nothing has carried get an event of their own.
     pub fn take(&mut self, item: &Item<'_>, ends_record: bool, emit: &mut impl FnMut(Event<'static>)) {
@@ -164,6 +170,10 @@ impl Bridge {
         }
         let mut step = Step { bridge: self, item, emit, count: 0 };
         match item.said {
+            // A journal that opens with its own launch shows that its agent exists, not that it runs.
+            Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) if about == own => {
+                step.launch(&own, parent_agent_id.as_deref().unwrap_or(&own));
+            }
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
                 step.confirm_own(&own);
                 step.launch(&about, parent_agent_id.as_deref().unwrap_or(&own));
@@ -172,8 +182,14 @@ impl Bridge {
             Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
                 step.confirm_own(&own);
                 step.require(&about, &own);
-                step.end(&about, terminal(*outcome));
-                step.emit_evidence(&own);
+                let is_told = step.life(&about).state == Some(terminal(*outcome));
+                // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
+                if !is_told {
+                    step.end(&about, terminal(*outcome));
+                }
+                if about != own {
+                    step.emit_evidence(&own);
+                }
             }
             Said::Confirmed { .. } => {
                 step.confirm_own(&own);
@@ -201,6 +217,14 @@ impl Bridge {
         if let Said::Event(event) = item.said {
             step.remember(&about, event);
         }
+    }
+
+    /// The id of the session's present life, once it has one.
+    #[must_use]
+    pub fn root_life(&self) -> Option<String> {
+        let id = &self.session.session_id;
+        let attempt = self.lives.get(id).filter(|life| life.attempt > 0)?.attempt;
+        Some(child_id(id, attempt))
     }
 
     /// Where an item may begin a new life: the agent, and the id of its present life.

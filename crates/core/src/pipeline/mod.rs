@@ -6,18 +6,19 @@
 mod again;
 mod bind;
 mod journal;
+mod process;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Capabilities, Capability, Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Kind, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
-use crate::project::{Applied, Config, Projector};
+use crate::project::{Applied, Config, Projector, Status};
 use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
 use journal::{Binding, Dated, Journal, Pending, Track, name};
@@ -26,7 +27,9 @@ use journal::{Binding, Dated, Journal, Pending, Track, name};
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
-/// Items remembered of a session with several journals of its own.
+/// Why an authority is asked about an agent whose process or session ended in an open turn.
+const OPEN_TURN: &str = "exit_with_open_turn";
+/// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
 /// Names a journal of one pipeline.
@@ -57,7 +60,7 @@ struct SessionState {
     tracks: Vec<(usize, usize)>,
     /// Whether it has something to settle.
     is_pending: bool,
-    /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
+    /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
     taken: HashSet<u128>,
 }
 
@@ -208,7 +211,7 @@ impl Pipeline {
         self.waiting = 0;
         for session in self.pending_sessions() {
             let mut merged = Vec::new();
-            let mut own_journals = 0;
+            let (mut agents, mut has_copies) = (HashSet::new(), false);
             let state = &mut self.sessions[session];
             state.is_pending = false;
             state.tracks.sort_by(|left, right| {
@@ -217,14 +220,14 @@ impl Pipeline {
             });
             for &(journal, owner) in &state.tracks {
                 let track = &mut self.journals[journal].tracks[owner];
-                own_journals += usize::from(track.binding == Binding::Own);
+                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
                 track.date(journal, fallback, now, &mut merged);
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
             let SessionState { bridge, taken, .. } = state;
             for (at, dated) in merged.iter().enumerate() {
-                if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
+                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
                 }
                 let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
@@ -247,7 +250,7 @@ impl Pipeline {
                 let (projector, explainer) = (&mut self.projector, &mut self.explainer);
                 let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = projector.apply_once(&event, ahead.map(|now| now.min(fallback)));
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)));
                     explainer.note(&event, &outcome, Origin { journal, offset, record });
                     on_event(&event, &outcome);
                 };
@@ -270,11 +273,18 @@ impl Pipeline {
         &mut self.projector
     }
 
+    /// The sessions whose journals it has: provider's name and id.
+    pub fn sessions(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.places.keys().cloned()
+    }
+
     /// What stands behind the state of a child.
     #[must_use]
     pub fn explain(&self, source: &str, child_id: &str) -> Option<Explanation> {
         let record = self.projector.record(source, child_id)?;
-        Some(self.explainer.explain(record, |journal| self.journals[journal].path.clone()))
+        Some(self.explainer.explain(record, |journal| {
+            self.journals.get(journal).map(|journal| journal.path.clone()).unwrap_or_default()
+        }))
     }
 
     /// What each journal was found to be, in the order in which they were added.
@@ -336,4 +346,14 @@ impl Pipeline {
             journal.tracks.push(Track::new(session, &owner.role));
         }
     }
+}
+
+/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+fn apply(projector: &mut Projector, event: &Event<'_>, received_at: Option<Moment>) -> Outcome {
+    let outcome = projector.apply_once(event, received_at)?;
+    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
+        let at = event.observed_at.moment();
+        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
+    }
+    Ok(outcome)
 }

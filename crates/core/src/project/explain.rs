@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 
-use super::record::{Record, Stale};
+use super::record::Record;
 use super::report::{Applied, Status};
 use crate::contract::{Event, Kind, Moment, Refusal, State, WaitingReason};
 
@@ -87,7 +87,7 @@ pub struct Explanation {
     /// The steps that led here, oldest first, then the newest evidence where that is no step.
     pub evidence: Vec<Evidence>,
     /// Why it is stale.
-    pub stale: Option<&'static str>,
+    pub stale: Option<String>,
     /// The question to an authority that is open.
     pub reconciliation: Option<Question>,
 }
@@ -97,7 +97,7 @@ pub struct Explanation {
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// Why it was opened.
-    pub reason: &'static str,
+    pub reason: String,
     /// Until when an answer is waited for.
     pub deadline_at: Moment,
 }
@@ -153,11 +153,12 @@ impl Explainer {
             state: record.state,
             waiting_reason: record.waiting_reason,
             evidence: evidence.collect(),
-            stale: record.freshness.stale.map(|Stale { reason, .. }| reason.as_str()),
+            stale: record.freshness.stale.as_ref().map(|stale| stale.reason.to_string()),
             reconciliation: record
                 .freshness
                 .reconciliation
-                .map(|open| Question { reason: open.reason.as_str(), deadline_at: open.deadline }),
+                .as_ref()
+                .map(|open| Question { reason: open.reason.to_string(), deadline_at: open.deadline }),
         }
     }
 }

@@ -3,13 +3,14 @@
 //! Input: a projection, and what is known beside it. Output: one row per life that is shown, in tree order.
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
 use super::facts::{Facts, OpenTool, Place, Turn, Turns, Usage, Wait};
 use super::lives::Lives;
-use super::record::Record;
+use super::record::{Alive, Record};
 use crate::agent::ContextUse;
 use crate::contract::{Capability, Moment, State, WaitingReason};
 
@@ -118,8 +119,8 @@ pub struct RowFreshness {
     /// Whether that is too old.
     pub stale: bool,
     /// Why it is stale.
-    pub reason: Option<&'static str>,
-    /// What came of asking: `unavailable` where there is nobody to ask.
+    pub reason: Option<Cow<'static, str>>,
+    /// What came of asking, see [`Record::reconcile`].
     pub reconcile: Option<&'static str>,
 }
 
@@ -139,7 +140,7 @@ pub struct Evidence {
     /// The process.
     pub pid: Option<u32>,
     /// Whether it lives: `unknown` where nothing tells.
-    pub process_alive: &'static str,
+    pub process_alive: Alive,
 }
 
 /// See [`Row::outcome`].
@@ -273,7 +274,9 @@ fn refresh_parents(rows: &mut [Row]) {
             parent.freshness.at = freshness.at;
             parent.freshness.estimated = freshness.estimated;
             if !freshness.stale {
-                parent.freshness = freshness;
+                // A question about itself stays its own; that nobody can be asked matters only while it is stale.
+                let reconcile = parent.freshness.reconcile.filter(|word| *word != "unavailable");
+                parent.freshness = RowFreshness { reconcile, ..freshness };
             }
         }
     }
@@ -296,7 +299,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         Some(WaitingReason::Prompt) if live_children > 0 => Some(WaitingReason::Child),
         reason => reason,
     };
-    let stale = record.freshness.stale;
+    let stale = record.freshness.stale.as_deref();
     // Nothing of an agent that is over goes on, whether or not its journal came to say so.
     let is_over = record.state.is_terminal();
     let exit = facts.exit.clone().unwrap_or_default();
@@ -329,10 +332,13 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
             at: record.freshness.newest.at,
             estimated: record.freshness.newest.estimated,
             stale: stale.is_some(),
-            reason: stale.map(|stale| stale.reason.as_str()),
-            reconcile: stale.map(|_| "unavailable"),
+            reason: stale.map(|stale| stale.reason.clone()),
+            reconcile: record.reconcile(),
         },
-        evidence: Evidence { pid: None, process_alive: "unknown" },
+        evidence: Evidence {
+            pid: record.process.map(|process| process.pid),
+            process_alive: record.process.map_or(Alive::Unknown, |process| process.alive),
+        },
         outcome: RowOutcome {
             terminal: record.state.is_terminal().then_some(record.state),
             exit_code: exit.code,

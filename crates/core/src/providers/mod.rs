@@ -4,6 +4,7 @@
 //! Invariant: the same lines give the same items, however they were chunked. Never: concludes anything from prose.
 
 pub mod claude_code;
+pub mod codex;
 
 mod bounded;
 mod ids;
@@ -22,7 +23,7 @@ use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::Timestamp;
 
 /// The providers that this package brings.
-pub const ALL: [&dyn Provider; 1] = [&claude_code::ClaudeCode];
+pub const ALL: [&dyn Provider; 2] = [&claude_code::ClaudeCode, &codex::Codex];
 
 /// The provider whose journal begins with `head`, and whose journal that is.
 #[must_use]

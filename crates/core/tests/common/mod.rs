@@ -1,6 +1,7 @@
 //! Builders and checks that several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod authority;
 pub(crate) mod claude;
 pub(crate) mod display;
 pub(crate) mod journals;
