@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agent_lifecycle_core::agent::ContextUse;
-use agent_lifecycle_core::agent::{AgentEvent, Outcome};
+use agent_lifecycle_core::agent::{AgentEvent, ContextUse, Outcome};
 use agent_lifecycle_core::providers::claude_code::{Mapper, read};
 use agent_lifecycle_core::providers::{Facts, Mapped, MessageUsage, Role, Said};
 
