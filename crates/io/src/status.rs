@@ -387,8 +387,9 @@ pub(crate) fn count_fault(
     use agent_lifecycle_core::project::{Note, Status};
     let code = match outcome {
         Ok(applied) => match (applied.status, applied.note) {
-            (Status::Applied | Status::Deduplicated, None)
-            | (_, Some(Note::History | Note::EpochAdvanced)) => return,
+            (Status::Applied | Status::Stale, _)
+            | (Status::Deduplicated, None)
+            | (_, Some(Note::History)) => return,
             (status, note) => note.map_or(status.as_str(), Note::as_str),
         },
         Err(refusal) => refusal.code.as_str(),
