@@ -3,7 +3,9 @@
 //! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
 
 pub mod discover;
+pub mod lock;
 pub mod process;
 pub mod report;
 pub mod status;
+pub mod storage;
 pub mod validate;

@@ -1,0 +1,191 @@
+//! The lock of a journal: the shared directory protocol, and among programs of this package an operating system's lock around it.
+//! `docs/journal-format.md` has the protocol step by step.
+//!
+//! Input: a path, a storage, a system. Output: [`Held`], or why not. Invariant: at most one of ours holds where the file system
+//! has locks. Never: takes a lock from an owner that is not provably dead, removes a lock that is not its own.
+
+mod acquire;
+mod guard;
+mod names;
+mod owner;
+mod release;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use names::Names;
+
+use crate::process::Identity;
+use crate::storage::{File, Storage, System};
+
+/// How long to wait, and when a lock is old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockOptions {
+    /// How long to wait for another holder.
+    pub timeout: Duration,
+    /// The age from which a lock of a dead owner may be taken. Where the record itself proves the death, five seconds do.
+    pub stale: Duration,
+    /// Whether the owner's record is brought to the medium, so that after a power cut the lock names its owner.
+    pub sync_owner: bool,
+}
+
+impl Default for LockOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(5), stale: Duration::from_secs(300), sync_owner: true }
+    }
+}
+
+/// Why the lock was not got.
+#[derive(Debug)]
+pub enum LockError {
+    /// Somebody else held it for all the time that was waited.
+    TimedOut(String),
+    /// It is old and has no readable owner file, so that nobody can tell whose it is.
+    NoOwner(String),
+    /// The file system refused a step.
+    Io {
+        /// What was to be done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut(message) | Self::NoOwner(message) => f.write_str(message),
+            Self::Io { doing, path, error } => write!(f, "cannot {doing} {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for LockError {}
+
+/// What happened beside the point and should be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The file system has no locks: programs of this package exclude each other by the directory alone.
+    NoGuard(PathBuf),
+    /// A lock was moved that turned out to be another's, and its place was taken before it could be put back.
+    RestoreFailed(PathBuf),
+    /// At release the lock was another's or gone; nothing was removed.
+    LostAtRelease(PathBuf),
+    /// The lock could not be removed; it is tried again before the next hold.
+    NotReleased(PathBuf),
+}
+
+impl Notice {
+    /// The stable word.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoGuard(_) => "lock_guard_unavailable",
+            Self::RestoreFailed(_) => "lock_restore_failed",
+            Self::LostAtRelease(_) => "lock_lost",
+            Self::NotReleased(_) => "lock_not_released",
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGuard(path) => write!(
+                f,
+                "the file system of {} has no locks; several writers exclude each other by the lock directory alone",
+                path.display()
+            ),
+            Self::RestoreFailed(path) => write!(
+                f,
+                "a lock that was moved to {} is of a live owner and could not be put back, for its place was taken; \
+                 its owner will find that it has lost it",
+                path.display()
+            ),
+            Self::LostAtRelease(path) => write!(
+                f,
+                "the lock {} was not this program's any more when it was to be released; it was left alone",
+                path.display()
+            ),
+            Self::NotReleased(path) => {
+                write!(f, "the lock {} could not be removed; it is tried again", path.display())
+            }
+        }
+    }
+}
+
+/// Takes and releases the lock of one journal. One thread uses it.
+pub struct Locker {
+    storage: Arc<dyn Storage>,
+    system: Arc<dyn System>,
+    identity: Identity,
+    names: Names,
+    options: LockOptions,
+    notices: Vec<Notice>,
+    has_told_no_guard: bool,
+    /// The token of a lock of ours that could not be removed.
+    unreleased: Option<String>,
+}
+
+/// The lock is held. It is given back with [`Locker::release`]; dropped, the directory stays as that of a crashed program.
+pub struct Held {
+    token: String,
+    _guard: Option<Box<dyn File>>,
+    has_waited: bool,
+}
+
+impl Held {
+    /// Whether somebody else was met on the way.
+    #[must_use]
+    pub fn has_waited(&self) -> bool {
+        self.has_waited
+    }
+}
+
+impl Locker {
+    /// The lock of the journal at `path`, which should be canonical.
+    #[must_use]
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        system: Arc<dyn System>,
+        path: &Path,
+        options: LockOptions,
+    ) -> Self {
+        Self {
+            identity: system.identity(),
+            storage,
+            system,
+            names: Names::of(path),
+            options,
+            notices: Vec::new(),
+            has_told_no_guard: false,
+            unreleased: None,
+        }
+    }
+
+    /// What happened beside the point since this was last called.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Whether the lock is still this hold's.
+    pub fn check(&self, held: &Held) -> io::Result<bool> {
+        owner::has_token(&*self.storage, self.names.lock(), &held.token)
+    }
+
+    fn new_token(&self) -> String {
+        format!("{:016x}{:016x}", self.system.random(), self.system.random())
+    }
+
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> LockError {
+        move |error| LockError::Io { doing, path: path.to_owned(), error }
+    }
+}
