@@ -3,6 +3,7 @@
 //! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
 
 pub mod discover;
+pub mod journal;
 pub mod lock;
 pub mod process;
 pub mod report;

@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) refuses_locks: bool,
     /// What goes wrong at which changing call.
     pub(crate) faults: BTreeMap<u64, Injected>,
+    /// Of an image: whether names reached the medium in the order in which they were changed.
+    pub(crate) in_order: bool,
     recording: bool,
     history: Vec<State>,
 }
@@ -275,11 +277,23 @@ impl State {
         Ok(())
     }
 
-    /// What the file system holds when the power goes now: each image once.
-    pub(crate) fn images(&self) -> Vec<State> {
+    /// A number for what was written and is not on the medium yet.
+    pub(crate) fn unsynced_mark(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for node in self.nodes.values() {
+            if let Node::File { pending, .. } = node {
+                pending.hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+
+    /// What the file system holds when the power goes now: each image once. With `cuts` also each prefix of each write.
+    pub(crate) fn images(&self, cuts: bool) -> Vec<State> {
         let mut images = BTreeMap::new();
         let mut add = |state: State| {
-            images.entry(state.visible()).or_insert(state);
+            let image = images.entry(state.visible()).or_insert_with(|| state.clone());
+            image.in_order |= state.in_order;
         };
         let all = self.pending.len();
         let subsets: BTreeSet<Vec<bool>> = if all <= 6 {
@@ -294,13 +308,16 @@ impl State {
                 add(self.image(kept, |changes| vec![data_kept; changes], None));
             }
         }
+        if !cuts {
+            return images.into_values().collect();
+        }
         // Every prefix of every write that is not on the medium, with earlier ones kept and lost.
         for (&inode, node) in &self.nodes {
             let Node::File { pending, .. } = node else { continue };
             for (at, change) in pending.iter().enumerate() {
                 let Change::Write { bytes, .. } = change else { continue };
                 for cut in 0..=bytes.len() {
-                    for earlier in [true, false] {
+                    for earlier in [true, false].into_iter().take(1 + at) {
                         for kept in [vec![true; all], vec![false; all]] {
                             let keep = |changes: usize| {
                                 (0..changes).map(|other| other == at || earlier && other < at).collect()
