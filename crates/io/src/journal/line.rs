@@ -3,10 +3,13 @@
 //! Input: an event to be written, or the bytes of a line. Output: [`Draft`] or [`Entry`].
 //! Invariant: a draft written with its number is read back as the same event with that number.
 
+use std::sync::LazyLock;
+
 use agent_lifecycle_core::contract::event::EventFault;
 use agent_lifecycle_core::contract::limits::SAFE_INTEGER;
 use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::json::{self, Json, JsonFault};
+use memchr::memmem::Finder;
 
 /// The member that numbers a line.
 const SEQUENCE: &[u8] = b",\"journalSequence\":";
@@ -132,9 +135,9 @@ fn quick(line: &[u8]) -> Option<(u64, Option<Moment>)> {
     let rest = rest.strip_suffix(SEQUENCE)?;
     let sequence = std::str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number <= SAFE_INTEGER)?;
     // A receipt may stand anywhere, or be spelled with escapes; a line without either has none.
-    let may_have_receipt =
-        memchr::memmem::find(rest, b"receivedAt").is_some() || memchr::memmem::find(rest, b"\\u").is_some();
-    if !may_have_receipt {
+    static RECEIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"receivedAt"));
+    static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
+    if RECEIPT.find(rest).is_none() && ESCAPE.find(rest).is_none() {
         return Some((sequence, None));
     }
     let open = rest.strip_suffix(b"\"")?.iter().rposition(|&byte| byte == b'"')?;

@@ -288,8 +288,9 @@ impl State {
         hasher.finish()
     }
 
-    /// What the file system holds when the power goes now: each image once. With `cuts` also each prefix of each write.
-    pub(crate) fn images(&self, cuts: bool) -> Vec<State> {
+    /// What the file system holds when the power goes now: each image once. Of each write also every prefix whose length is a
+    /// multiple of `cuts`, and the longest one.
+    pub(crate) fn images(&self, cuts: Option<usize>) -> Vec<State> {
         let mut images = BTreeMap::new();
         let mut add = |state: State| {
             let image = images.entry(state.visible()).or_insert_with(|| state.clone());
@@ -308,15 +309,13 @@ impl State {
                 add(self.image(kept, |changes| vec![data_kept; changes], None));
             }
         }
-        if !cuts {
-            return images.into_values().collect();
-        }
+        let Some(step) = cuts else { return images.into_values().collect() };
         // Every prefix of every write that is not on the medium, with earlier ones kept and lost.
         for (&inode, node) in &self.nodes {
             let Node::File { pending, .. } = node else { continue };
             for (at, change) in pending.iter().enumerate() {
                 let Change::Write { bytes, .. } = change else { continue };
-                for cut in 0..=bytes.len() {
+                for cut in (0..bytes.len()).step_by(step).chain(bytes.len().checked_sub(1)) {
                     for earlier in [true, false].into_iter().take(1 + at) {
                         for kept in [vec![true; all], vec![false; all]] {
                             let keep = |changes: usize| {

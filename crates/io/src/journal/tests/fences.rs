@@ -284,7 +284,7 @@ fn after_a_failed_sync_the_file_is_written_anew_before_anything_is_acknowledged(
     let whole = line("a", 1, 1) + &line("a", 2, 2) + &line("b", 1, 3);
     assert_eq!(text(&sim), whole);
     // Whatever a power cut takes now, it takes none of this.
-    for image in sim.state().images(true) {
+    for image in sim.state().images(Some(1)) {
         let content = image.content("/d/j").expect("the journal is there");
         assert_eq!(String::from_utf8_lossy(content), whole);
     }
