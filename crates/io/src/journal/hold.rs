@@ -14,7 +14,7 @@ use crate::lock::{Held, LockError};
 const CONTENDED: Duration = Duration::from_millis(100);
 const ALONE: Duration = Duration::from_secs(1);
 /// Others that were met so long ago are taken to be gone.
-const MET: Duration = Duration::from_secs(60);
+const MET: Duration = Duration::from_mins(1);
 /// The pause after a long hold, and up to as much more. Programs of the plain protocol try about every 10 ms.
 const PAUSE: Duration = Duration::from_millis(10);
 

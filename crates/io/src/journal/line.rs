@@ -11,6 +11,9 @@ use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::json::{self, Json, JsonFault};
 use memchr::memmem::Finder;
 
+static RECEIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"receivedAt"));
+static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
+
 /// The member that numbers a line.
 const SEQUENCE: &[u8] = b",\"journalSequence\":";
 const RECEIVED_AT: &[u8] = b",\"receivedAt\":\"";
@@ -135,8 +138,6 @@ fn quick(line: &[u8]) -> Option<(u64, Option<Moment>)> {
     let rest = rest.strip_suffix(SEQUENCE)?;
     let sequence = std::str::from_utf8(digits).ok()?.parse().ok().filter(|number| *number <= SAFE_INTEGER)?;
     // A receipt may stand anywhere, or be spelled with escapes; a line without either has none.
-    static RECEIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"receivedAt"));
-    static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
     if RECEIPT.find(rest).is_none() && ESCAPE.find(rest).is_none() {
         return Some((sequence, None));
     }

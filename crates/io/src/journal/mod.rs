@@ -71,7 +71,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             lock_timeout: Duration::from_secs(5),
-            stale_lock: Duration::from_secs(300),
+            stale_lock: Duration::from_mins(5),
             durability: Durability::default(),
             torn_tail: TornTail::default(),
         }

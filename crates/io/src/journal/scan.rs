@@ -33,6 +33,7 @@ pub struct LineProblem {
 
 /// One line of the file.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is borrowed on")]
 pub(super) enum Piece<'a> {
     /// An entry whose number increases.
     Entry { entry: Entry<'a>, bytes: &'a [u8] },

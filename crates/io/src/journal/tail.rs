@@ -70,12 +70,12 @@ impl Engine {
             }
             _ => None,
         };
-        let (start, last) = known.as_ref().map_or((0, None), |tail| (tail.length, tail.last));
+        let (from, last) = known.as_ref().map_or((0, None), |tail| (tail.length, tail.last));
         if let Some(tail) = known.filter(|tail| tail.length == stat.length) {
             self.tail = Some(tail.clone());
             return Ok(Caught { tail, is_foreign: false });
         }
-        let mut scanner = Scanner::new(start, stat.length, last);
+        let mut scanner = Scanner::new(from, stat.length, last);
         let mut problems = Vec::new();
         let mut count = 0_u64;
         let mut torn = None;

@@ -55,7 +55,7 @@ impl Locker {
                     }
                     made = true;
                     match self.place(&token) {
-                        Ok(true) => return Ok(Held { token, _guard: guard, has_waited }),
+                        Ok(true) => return Ok(Held { token, guard, has_waited }),
                         Ok(false) => continue,
                         Err(error) => break Err(error),
                     }

@@ -37,7 +37,7 @@ pub struct LockOptions {
 
 impl Default for LockOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(5), stale: Duration::from_secs(300), sync_owner: true }
+        Self { timeout: Duration::from_secs(5), stale: Duration::from_mins(5), sync_owner: true }
     }
 }
 
@@ -138,7 +138,7 @@ pub struct Locker {
 /// The lock is held. It is given back with [`Locker::release`]; dropped, the directory stays as that of a crashed program.
 pub struct Held {
     token: String,
-    _guard: Option<Box<dyn File>>,
+    guard: Option<Box<dyn File>>,
     has_waited: bool,
 }
 

@@ -10,7 +10,10 @@ use super::{Held, Locker, Notice};
 impl Locker {
     /// Gives the lock back. `false` where it was not ours any more; a notice tells.
     pub fn release(&mut self, held: Held) -> bool {
-        self.give_back(&held.token)
+        let Held { token, guard, has_waited: _ } = held;
+        let was_ours = self.give_back(&token);
+        drop(guard);
+        was_ours
     }
 
     pub(super) fn give_back(&mut self, token: &str) -> bool {

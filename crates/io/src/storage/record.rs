@@ -43,18 +43,12 @@ enum Answer {
 }
 
 /// The steps that a program has taken, with their answers.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Steps {
     answers: Vec<Result<Answer, ErrorKind>>,
     /// A hash of the answers: equal programs with equal hashes stand at the same place.
     pub(crate) seen: u64,
     pub(crate) is_over: bool,
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Self { answers: Vec::new(), seen: 0, is_over: false }
-    }
 }
 
 /// Who the program is, and what it sees of the world.

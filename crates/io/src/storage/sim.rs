@@ -3,12 +3,17 @@
 //! Input: the calls of [`Storage`]. Output: their answers, a copy of the state before each change, and every image that a crash may
 //! leave of a state. Invariant: an image holds what was synced; of the rest any part may be there, in any order.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod file;
+mod images;
+
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+use file::SimFile;
 
 use super::{File, FileKind, Open, Stat, Storage};
 
@@ -18,6 +23,7 @@ pub(crate) struct Sim(Arc<Mutex<State>>);
 
 /// All of it at one moment.
 #[derive(Clone, Default, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub(crate) struct State {
     nodes: BTreeMap<u64, Node>,
     names: BTreeMap<PathBuf, u64>,
@@ -136,7 +142,7 @@ impl Sim {
         state.pending.pop();
     }
 
-    pub(super) fn file(&self, inode: u64, handle: u64) -> SimFile {
+    pub(super) fn file(&self, inode: u64, handle: u64) -> impl File + use<> {
         SimFile { sim: self.clone(), inode, handle, closes: false }
     }
 
@@ -275,135 +281,6 @@ impl State {
         self.touch_parent(from);
         self.touch_parent(to);
         Ok(())
-    }
-
-    /// A number for what was written and is not on the medium yet.
-    pub(crate) fn unsynced_mark(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for node in self.nodes.values() {
-            if let Node::File { pending, .. } = node {
-                pending.hash(&mut hasher);
-            }
-        }
-        hasher.finish()
-    }
-
-    /// What the file system holds when the power goes now: each image once. Of each write also every prefix whose length is a
-    /// multiple of `cuts`, and the longest one.
-    pub(crate) fn images(&self, cuts: Option<usize>) -> Vec<State> {
-        let mut images = BTreeMap::new();
-        let mut add = |state: State| {
-            let image = images.entry(state.visible()).or_insert_with(|| state.clone());
-            image.in_order |= state.in_order;
-        };
-        let all = self.pending.len();
-        let subsets: BTreeSet<Vec<bool>> = if all <= 6 {
-            (0..1_usize << all).map(|bits| (0..all).map(|at| bits >> at & 1 == 1).collect()).collect()
-        } else {
-            let prefixes = (0..=all).map(|end| (0..all).map(|at| at < end).collect());
-            let one_lost = (0..all).map(|lost| (0..all).map(|at| at != lost).collect());
-            prefixes.chain(one_lost).collect()
-        };
-        for kept in &subsets {
-            for data_kept in [true, false] {
-                add(self.image(kept, |changes| vec![data_kept; changes], None));
-            }
-        }
-        let Some(step) = cuts else { return images.into_values().collect() };
-        // Every prefix of every write that is not on the medium, with earlier ones kept and lost.
-        for (&inode, node) in &self.nodes {
-            let Node::File { pending, .. } = node else { continue };
-            for (at, change) in pending.iter().enumerate() {
-                let Change::Write { bytes, .. } = change else { continue };
-                for cut in (0..bytes.len()).step_by(step).chain(bytes.len().checked_sub(1)) {
-                    for earlier in [true, false].into_iter().take(1 + at) {
-                        for kept in [vec![true; all], vec![false; all]] {
-                            let keep = |changes: usize| {
-                                (0..changes).map(|other| other == at || earlier && other < at).collect()
-                            };
-                            add(self.image(&kept, keep, Some((inode, at, cut))));
-                        }
-                    }
-                }
-            }
-        }
-        images.into_values().collect()
-    }
-
-    /// Equal for states that no program can tell apart.
-    pub(crate) fn mark(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.visible().hash(&mut hasher);
-        for node in self.nodes.values() {
-            matches!(node, Node::File { locked_by: Some(_), .. }).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-
-    /// The names and contents, which is what a program sees.
-    fn visible(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
-        let content = |inode| match self.nodes.get(inode) {
-            Some(Node::File { data, .. }) => Some(data.clone()),
-            _ => None,
-        };
-        self.names.iter().map(|(path, inode)| (path.clone(), content(inode))).collect()
-    }
-
-    fn image(
-        &self,
-        kept_names: &[bool],
-        kept_data: impl Fn(usize) -> Vec<bool>,
-        cut: Option<(u64, usize, usize)>,
-    ) -> State {
-        let mut names = self.durable.clone();
-        for (change, _) in self.pending.iter().zip(kept_names).filter(|(_, kept)| **kept) {
-            match change {
-                NameChange::Add { path, inode } => _ = names.insert(path.clone(), *inode),
-                NameChange::Remove { path } => _ = names.remove(path),
-                NameChange::Rename { from, to } if names.contains_key(from) => {
-                    move_names(&mut names, from, to)
-                }
-                NameChange::Rename { .. } => {}
-            }
-        }
-        // What stands in a directory that is not there is not there.
-        let present: BTreeSet<PathBuf> = names.keys().cloned().collect();
-        names.retain(|path, _| {
-            path.parent().is_none_or(|parent| parent == Path::new("/") || present.contains(parent))
-        });
-        let mut nodes = self.nodes.clone();
-        for (inode, node) in &mut nodes {
-            let Node::File { data, durable, pending, locked_by, .. } = node else { continue };
-            *locked_by = None;
-            let kept = kept_data(pending.len());
-            let mut image = durable.clone();
-            for (at, change) in pending.iter().enumerate().filter(|(at, _)| kept[*at]) {
-                match change {
-                    Change::Truncate { length } => image.resize(*length, 0),
-                    Change::Write { offset, bytes } => {
-                        let bytes = match cut {
-                            Some((cut_inode, cut_at, length)) if (cut_inode, cut_at) == (*inode, at) => {
-                                &bytes[..length]
-                            }
-                            _ => bytes,
-                        };
-                        image.resize(image.len().max(offset + bytes.len()), 0);
-                        image[*offset..offset + bytes.len()].copy_from_slice(bytes);
-                    }
-                }
-            }
-            pending.clear();
-            durable.clone_from(&image);
-            *data = image;
-        }
-        State {
-            nodes,
-            durable: names.clone(),
-            names,
-            pending: Vec::new(),
-            faults: BTreeMap::new(),
-            ..self.clone()
-        }
     }
 }
 
@@ -552,119 +429,5 @@ impl Node {
             Self::File { data, modified, .. } => (data.len() as u64, FileKind::File, *modified),
         };
         Stat { device: 1, inode, length, kind, modified }
-    }
-}
-
-/// An open file of the simulation.
-pub(super) struct SimFile {
-    sim: Sim,
-    inode: u64,
-    handle: u64,
-    closes: bool,
-}
-
-impl Drop for SimFile {
-    fn drop(&mut self) {
-        if self.closes {
-            self.sim.close(self.handle);
-        }
-    }
-}
-
-impl SimFile {
-    /// Runs `act` on the data and on what is pending, with the length that a write may have.
-    fn change<T>(
-        &self,
-        act: impl FnOnce(&mut Vec<u8>, &mut Vec<Change>, Option<usize>) -> T,
-    ) -> io::Result<T> {
-        let mut state = self.sim.state();
-        let injected = state.change()?;
-        let now = state.now;
-        match state.nodes.get_mut(&self.inode) {
-            Some(Node::File { data, pending, modified, .. }) => {
-                *modified = now;
-                Ok(act(data, pending, injected))
-            }
-            _ => Err(ErrorKind::NotFound.into()),
-        }
-    }
-}
-
-impl File for SimFile {
-    fn stat(&self) -> io::Result<Stat> {
-        let state = self.sim.state();
-        state.nodes.get(&self.inode).map(|node| node.stat(self.inode)).ok_or(ErrorKind::NotFound.into())
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = self.sim.state();
-        let Some(Node::File { data, .. }) = state.nodes.get(&self.inode) else {
-            return Err(ErrorKind::NotFound.into());
-        };
-        let rest = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();
-        let length = rest.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&rest[..length]);
-        Ok(length)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.change(|data, pending, injected| {
-            let bytes = &bytes[..injected.unwrap_or(bytes.len()).min(bytes.len())];
-            pending.push(Change::Write { offset: data.len(), bytes: bytes.to_vec() });
-            data.extend_from_slice(bytes);
-            bytes.len()
-        })
-    }
-
-    fn reserve(&mut self, _bytes: u64) -> io::Result<()> {
-        self.change(|_, _, _| ())
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        let length = usize::try_from(length).map_err(|_| ErrorKind::InvalidInput)?;
-        self.change(|data, pending, _| {
-            data.resize(length, 0);
-            pending.push(Change::Truncate { length });
-        })
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        let mut state = self.sim.state();
-        state.syncs += 1;
-        let outcome = state.change();
-        let Some(Node::File { data, durable, pending, dropped, .. }) = state.nodes.get_mut(&self.inode)
-        else {
-            return Err(ErrorKind::NotFound.into());
-        };
-        if outcome.is_ok() {
-            durable.clone_from(data);
-            for &(from, to) in dropped.iter() {
-                let end = to.min(durable.len());
-                durable[from.min(end)..end].fill(0);
-            }
-        } else {
-            let writes = pending.iter().filter_map(|change| match change {
-                Change::Write { offset, bytes } => Some((*offset, offset + bytes.len())),
-                Change::Truncate { .. } => None,
-            });
-            dropped.extend(writes);
-        }
-        pending.clear();
-        outcome.map(|_| ())
-    }
-
-    fn try_lock(&mut self) -> io::Result<bool> {
-        let mut state = self.sim.state();
-        if state.refuses_locks {
-            return Err(ErrorKind::Unsupported.into());
-        }
-        let Some(Node::File { locked_by, .. }) = state.nodes.get_mut(&self.inode) else {
-            return Err(ErrorKind::NotFound.into());
-        };
-        let free = locked_by.is_none_or(|handle| handle == self.handle);
-        if free {
-            *locked_by = Some(self.handle);
-        }
-        Ok(free)
     }
 }

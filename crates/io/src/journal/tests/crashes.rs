@@ -9,6 +9,7 @@ use crate::journal::engine::Engine;
 use crate::journal::replay::Replayed;
 use crate::journal::{Options, Rotation, TornTail};
 use crate::storage::sim::{Sim, State};
+use crate::storage::{Open, Storage};
 
 /// What is acknowledged so far is noted in the simulation: the numbers of events of child `a`.
 fn acknowledge(sim: &Sim, ids: impl IntoIterator<Item = u64>) {
@@ -31,7 +32,6 @@ fn workload(sim: &Sim) {
     append_acknowledged(sim, &mut second, &[4]);
     append_acknowledged(sim, &mut first, &[5]);
     // A program of an earlier boot crashed with the lock, in the middle of a line.
-    use crate::storage::{Open, Storage};
     drop(engine(sim, 0, Options::default()).lock().expect("free"));
     let mut file = sim.open("/d/j".as_ref(), Open::Append).expect("there");
     file.append(b"{\"torn").expect("written");
@@ -82,7 +82,6 @@ struct Counts {
 /// A lock whose owner file did not reach the medium, though the directory did, must be removed by hand. That is only where the file
 /// system changes the order of names, which it must not.
 fn remove_by_hand(sim: &Sim, in_order: bool, counts: &mut Counts) {
-    use crate::storage::Storage;
     let lock = "/d/j.lock".as_ref();
     if sim.stat(lock).is_ok() && sim.content("/d/j.lock/owner.json").is_none() {
         assert!(!in_order, "a lock without an owner");

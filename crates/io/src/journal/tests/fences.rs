@@ -67,8 +67,7 @@ fn a_sync_for_each_group_and_none_without() {
         for id in 0..appends {
             append(&mut engine, &[draft("a", id), draft("b", id)]).expect("free");
         }
-        let syncs = sim.state().syncs;
-        syncs
+        sim.state().syncs
     };
     // Each hold syncs the lock's owner and the journal.
     assert_eq!(count(Durability::Fsync, 3), 6);

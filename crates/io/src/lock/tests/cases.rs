@@ -207,13 +207,13 @@ fn a_lock_without_owner_is_waited_for_then_told() {
 
         let sim = Sim::of(sim.state().clone());
         let system = Fake::new(Seen::Absent);
-        *system.slept.lock().expect("no panic") = Duration::from_secs(300);
+        *system.slept.lock().expect("no panic") = Duration::from_mins(5);
         let error = locker(&sim, &system).acquire().err().expect("held");
         assert!(
             matches!(&error, LockError::NoOwner(message) if message.contains("remove /d/j.lock by hand")),
             "{error}"
         );
-        assert_eq!(system.elapsed(), Duration::from_secs(300), "nothing to wait for");
+        assert_eq!(system.elapsed(), Duration::from_mins(5), "nothing to wait for");
         assert!(names(&sim).contains(&LOCK.to_owned()));
     }
 }

@@ -208,12 +208,14 @@ fn explore_on(roles: &[Role], stale: bool, set: impl FnOnce(&mut State)) -> Ends
             }
             let mut programs = programs.clone();
             programs[at] = next;
-            let state = sim.state().clone();
+            let after = sim.state().clone();
             let mut hasher = DefaultHasher::new();
-            state.mark().hash(&mut hasher);
-            programs.iter().for_each(|program| (program.seen, program.is_over).hash(&mut hasher));
+            after.mark().hash(&mut hasher);
+            for program in &programs {
+                (program.seen, program.is_over).hash(&mut hasher);
+            }
             if seen.insert(hasher.finish()) {
-                open.push((state, programs, world));
+                open.push((after, programs, world));
             }
         }
     }
@@ -287,12 +289,12 @@ fn play(roles: &[Role], stale: bool, refuses_rename_new: bool, seed: u64) -> Vec
     let scene = scene(roles, folder.path());
     let behind = Behind::Real { refuses_rename_new };
     let mut programs = vec![Steps::default(); roles.len()];
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while programs.iter().any(|program| !program.is_over) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let at = usize::try_from(state >> 33).expect("31 bits") % programs.len();
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let at = usize::try_from(random >> 33).expect("31 bits") % programs.len();
         if !programs[at].is_over {
             programs[at] = step(&programs[at], &behind, &Scene::who(at), &|player| scene.program(at, player));
             assert_eq!(scene.world.lock().expect("no panic").fault, None, "{roles:?} seed {seed}");
