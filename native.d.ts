@@ -9,6 +9,14 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** The bridge of one session. */
+export declare class NativeBridge {
+  /** A bridge that was told nothing. */
+  constructor(options: NativeBridgeOptions)
+  /** The events that the agent event in `text` makes, as the JSON text of an array. */
+  push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
+}
+
 /** Parses a stream of schema-v1 events. */
 export declare class NativeParser {
   /** Lines longer than `max_line_bytes` are dropped and reported; clamped to 1 byte..64 MiB. */
@@ -29,8 +37,11 @@ export declare class NativePipeline {
   addJournal(path: string, head: Uint8Array, launch?: string | undefined | null): number | null
   /** Takes the next bytes of a journal. */
   push(journal: number, chunk: Uint8Array): void
-  /** Makes events of everything that was pushed and marks what is stale at `now`. */
-  settle(now: string): void
+  /**
+   * Makes events of everything that was pushed and marks what is stale at `now`. Gives the journals that are to be pushed again
+   * from their first byte, and settled.
+   */
+  settle(now: string): Array<number>
   /** The rows as the JSON text of an array. */
   rows(): string
   /** The rows as text for people. */
@@ -111,12 +122,45 @@ export declare function checkAgentEvent(text: string, fit: boolean): string | nu
 /** The version of the Rust core that this addon was built from. */
 export declare function coreVersion(): string
 
+/** The rows in the JSON text of an array as the JSON text of a list of to-dos. */
+export declare function fallbackTodos(rows: string, now: string, evidence: boolean): string
+
+/** A session whose events are bridged. */
+export interface NativeBridgeOptions {
+  /** The source of the events. */
+  source: string
+  /** Their epoch. */
+  sourceEpoch: string
+  /** The root child's id. */
+  sessionId: string
+  /** What kind of agent it is. */
+  provider: string
+  /** `none`, `titles` or `full`. */
+  content: string
+  /** Whether somebody else started it. */
+  external: boolean
+  /** Whether everything from its start is told. */
+  history: boolean
+}
+
 /** How text is drawn. */
 export interface NativeLook {
   /** With terminal colours. */
   color: boolean
   /** Columns; lines are cut there. */
   width?: number
+}
+
+/** Where an event comes from. */
+export interface NativeOrigin {
+  /** The id of its record. */
+  uuid?: string
+  /** Its journal. */
+  journal?: string
+  /** The offset of its line there. */
+  offset?: number
+  /** Its place among the events of the record or line. */
+  index?: number
 }
 
 /** How a projection judges. */
@@ -162,6 +206,9 @@ export declare function panicForTests(): void
 
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string
+
+/** The rows in the JSON text of an array as a report. */
+export declare function statusReport(rows: string, now: string, evidence: boolean): string
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string

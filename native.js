@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector
@@ -842,7 +843,9 @@ module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
+module.exports.fallbackTodos = nativeBinding.fallbackTodos
 module.exports.normalizeEvent = nativeBinding.normalizeEvent
 module.exports.panicForTests = nativeBinding.panicForTests
 module.exports.redactJson = nativeBinding.redactJson
+module.exports.statusReport = nativeBinding.statusReport
 module.exports.validateFile = nativeBinding.validateFile

@@ -89,8 +89,8 @@ test("where no source of evidence exists, exactly that is said; a place without 
   });
   mkdirSync(path.join(home, ".claude", "projects"), { recursive: true });
   assert.equal(run(["status"], { home }).stdout, "No agent session found.\n");
-  mkdirSync(path.join(home, ".codex", "sessions"), { recursive: true });
-  assert.match(run(["status"], { home }).stdout, /^unsupported source: found .*\.codex/m);
+  mkdirSync(path.join(home, ".gemini", "tmp"), { recursive: true });
+  assert.match(run(["status"], { home }).stdout, /^unsupported source: found .*\.gemini/m);
 });
 
 test("D10: an empty file and a file of one LF are no session and no error", (t) => {

@@ -2,6 +2,8 @@
 import {
   type ApplyResult,
   type Diagnostic,
+  type FallbackTodo,
+  type HostStatus,
   type LifecycleEvent,
   type LifecycleEventInput,
   type Row,
@@ -10,8 +12,11 @@ import {
   LifecycleError,
   LifecycleProjector,
   coreVersion,
+  fallbackTodos,
+  hostStatus,
   normalizeLifecycleEvent,
   redact,
+  statusReport,
 } from "agent-lifecycle";
 
 export const version: string = coreVersion();
@@ -92,3 +97,17 @@ export const hidden: string = redact("text");
 export const object: { a: number } = redact({ a: 1 }, { secrets: ["longer than eight"] });
 // @ts-expect-error: secrets are texts.
 redact("text", { secrets: [1] });
+
+export const report: string = statusReport(rows, { now: "2026-01-01T00:00:00Z", evidence: true });
+// @ts-expect-error: a time is text.
+statusReport(rows, { now: new Date() });
+// @ts-expect-error: rows, not one row.
+statusReport(rows[0]);
+export const todos: readonly FallbackTodo[] = fallbackTodos(tree);
+// @ts-expect-error: a display is read, not set.
+if (todos[0]) todos[0].status = "completed";
+// @ts-expect-error: it is frozen.
+todos.push({ content: "x", status: "pending" });
+export const word: HostStatus = hostStatus({ state: "running", waitingReason: null });
+// @ts-expect-error: exactly eight states.
+hostStatus({ state: "idle", waitingReason: null });

@@ -5,9 +5,11 @@
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
 pub mod agent;
+pub mod bridge;
 pub mod contract;
 mod convert;
 pub mod decoder;
+pub mod display;
 mod error;
 pub mod parser;
 pub mod pipeline;

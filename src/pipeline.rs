@@ -4,7 +4,7 @@ use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::display::tree;
 use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
-use agent_lifecycle_core::providers::claude_code::recognize;
+use agent_lifecycle_core::providers::{Told, recognize};
 use napi::{Env, Result};
 use napi_derive::napi;
 
@@ -31,7 +31,8 @@ impl NativePipeline {
     /// Adds the journal that begins with `head`; its number, or nothing where that is no transcript.
     #[napi(catch_unwind)]
     pub fn add_journal(&mut self, path: String, head: &[u8], launch: Option<String>) -> Option<u32> {
-        let journal = self.pipeline.add_journal(path, recognize(head)?, launch);
+        let (provider, recognized) = recognize(head)?;
+        let journal = self.pipeline.add_journal(path, provider, recognized, Told { launch, title: None });
         self.journals.push(journal);
         u32::try_from(self.journals.len() - 1).ok()
     }
@@ -44,13 +45,16 @@ impl NativePipeline {
         }
     }
 
-    /// Makes events of everything that was pushed and marks what is stale at `now`.
+    /// Makes events of everything that was pushed and marks what is stale at `now`. Gives the journals that are to be pushed again
+    /// from their first byte, and settled.
     #[napi(catch_unwind)]
-    pub fn settle(&mut self, env: Env, now: String) -> Result<()> {
+    pub fn settle(&mut self, env: Env, now: String) -> Result<Vec<u32>> {
         let now = moment(env, &now, "now")?;
         self.pipeline.settle(now, Some(now), &mut |_, _| {});
         self.pipeline.projector_mut().mark_stale(now);
-        Ok(())
+        let again = self.pipeline.take_again();
+        let numbers = (0..).zip(&self.journals).filter(|(_, id)| again.contains(id));
+        Ok(numbers.map(|(number, _)| number).collect())
     }
 
     /// The rows as the JSON text of an array.

@@ -4,8 +4,12 @@ use std::hash::{BuildHasher, RandomState};
 
 use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
+use agent_lifecycle_core::project::audit::Audit;
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
-use agent_lifecycle_core::project::{Applied, Config, Counts, Note, Projector, Record};
+use agent_lifecycle_core::project::{
+    Alive, Applied, Config, Counts, Discovered, Note, Process, Projector, Reconciled, Record,
+};
+use agent_lifecycle_core::reconcile::Snapshot;
 use napi::{Env, Result};
 use napi_derive::napi;
 use serde::Serialize;
@@ -21,6 +25,16 @@ pub struct NativeProjectorOptions {
     pub stale_after_ms: Option<f64>,
     /// Milliseconds that an authority has to answer; 30,000 by default.
     pub reconcile_deadline_ms: Option<f64>,
+    /// Complete snapshots in a row that leave a child out before it is stale; 2 by default.
+    pub grace_snapshots: Option<f64>,
+    /// Whether corrections are kept until they are taken; not by default.
+    pub corrections: Option<bool>,
+}
+
+impl From<Note> for NoteView {
+    fn from(code: Note) -> Self {
+        Self { code, message: code.message() }
+    }
 }
 
 impl NativeProjectorOptions {
@@ -34,8 +48,16 @@ impl NativeProjectorOptions {
             default.reconcile_deadline_ms,
             "reconcileDeadlineMs",
         )?;
+        let default_grace = i64::try_from(default.grace_snapshots).unwrap_or(i64::MAX);
+        let grace = integer(env, self.grace_snapshots, 1, default_grace, "graceSnapshots")?;
         let number = || RandomState::new().hash_one(());
-        Ok(Config { stale_after_ms: stale, reconcile_deadline_ms: deadline, hash_keys: (number(), number()) })
+        Ok(Config {
+            stale_after_ms: stale,
+            reconcile_deadline_ms: deadline,
+            grace_snapshots: u64::try_from(grace).unwrap_or(default.grace_snapshots),
+            hash_keys: (number(), number()),
+            corrections: self.corrections.unwrap_or(default.corrections),
+        })
     }
 }
 
@@ -47,6 +69,17 @@ struct AppliedView<'a> {
     code: Option<Note>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a Record>,
+    #[serde(rename = "wantsSnapshot", skip_serializing_if = "std::ops::Not::not")]
+    wants_snapshot: bool,
+    diagnostics: Vec<NoteView>,
+}
+
+/// What became of a snapshot.
+#[derive(Serialize)]
+struct ReconciledView<'a> {
+    results: Vec<AppliedView<'a>>,
+    audit: &'a [Audit],
+    discovered: &'a [Discovered],
     diagnostics: Vec<NoteView>,
 }
 
@@ -201,6 +234,111 @@ impl NativeProjector {
         Ok(text(&marked.into_iter().map(|applied| self.view(applied)).collect::<Vec<_>>()))
     }
 
+    /// Takes the snapshot in the JSON text of one value; what became of it as JSON text.
+    #[napi(catch_unwind)]
+    pub fn reconcile(&mut self, env: Env, snapshot: String, received_at: Option<String>) -> Result<String> {
+        let received = optional_moment(env, received_at, "receivedAt")?;
+        let snapshot = Snapshot::from_json(snapshot.as_bytes()).map_err(|refusal| refuse(env, &refusal))?;
+        let Reconciled { results, audit, discovered, note } =
+            self.projector.reconcile(&snapshot, received).map_err(|refusal| refuse(env, &refusal))?;
+        let notes = note.into_iter().chain(results.iter().filter_map(|applied| applied.note));
+        Ok(text(&ReconciledView {
+            diagnostics: notes.map(NoteView::from).collect(),
+            results: results.into_iter().map(|applied| self.view(applied)).collect(),
+            audit: &audit,
+            discovered: &discovered,
+        }))
+    }
+
+    /// Opens a question about a child; the result as JSON text.
+    #[napi(catch_unwind)]
+    pub fn request_reconciliation(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        reason: String,
+        now: String,
+    ) -> Result<String> {
+        let now = moment(env, &now, "now")?;
+        let applied = self.projector.request_reconciliation(&source, &child_id, &reason, now);
+        Ok(text(&self.view(applied)))
+    }
+
+    /// An authority said that a child is gone; the result as JSON text.
+    #[napi(catch_unwind)]
+    pub fn reconciliation_failed(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        now: String,
+    ) -> Result<String> {
+        let now = moment(env, &now, "now")?;
+        let applied = self.projector.reconciliation_failed(&source, &child_id, now);
+        Ok(text(&self.view(applied)))
+    }
+
+    /// Nobody answered the question about a child; the result as JSON text.
+    #[napi(catch_unwind)]
+    pub fn reconciliation_unanswered(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        now: String,
+    ) -> Result<String> {
+        let now = moment(env, &now, "now")?;
+        let applied = self.projector.reconciliation_unanswered(&source, &child_id, now);
+        Ok(text(&self.view(applied)))
+    }
+
+    /// What the host knows of a child's process; whether the child is known. Without a pid the process is not known.
+    #[napi(catch_unwind)]
+    pub fn set_process(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        pid: Option<f64>,
+        alive: Option<String>,
+    ) -> Result<bool> {
+        let process = match pid {
+            None => None,
+            Some(pid) => Some(process(env, pid, alive.as_deref())?),
+        };
+        Ok(self.projector.set_process(&source, &child_id, process))
+    }
+
+    /// What changed since a cursor, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn changes_since(&mut self, cursor: Option<String>) -> String {
+        text(&self.projector.changes_since(cursor.as_deref(), &BesideAll::new()))
+    }
+
+    /// Corrections since the last call as events, as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn take_corrections(&mut self) -> String {
+        text(&self.projector.take_corrections())
+    }
+
+    /// Takes the event of a journal in the JSON text of one value; the result as JSON text.
+    #[napi(catch_unwind)]
+    pub fn replay(&mut self, env: Env, event: String, received_at: Option<String>) -> Result<String> {
+        let received = optional_moment(env, received_at, "receivedAt")?;
+        let applied = Event::from_json(event.as_bytes())
+            .map_err(Refusal::from)
+            .and_then(|event| self.projector.replay(&event, received))
+            .map_err(|refusal| refuse(env, &refusal))?;
+        Ok(text(&self.view(applied)))
+    }
+
+    /// Events that rebuild the projection when they are replayed, as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn checkpoint(&self, env: Env, now: String) -> Result<String> {
+        Ok(text(&self.projector.checkpoint(moment(env, &now, "now")?)))
+    }
+
     /// Moves a source to a new epoch.
     #[napi(catch_unwind)]
     pub fn advance_epoch(
@@ -240,7 +378,29 @@ impl NativeProjector {
             status,
             code: note,
             record: record.and_then(|key| self.projector.get(key)),
-            diagnostics: notes.map(|code| NoteView { code, message: code.message() }).collect(),
+            wants_snapshot: applied.wants_snapshot(),
+            diagnostics: notes.map(NoteView::from).collect(),
         }
     }
+}
+
+/// A process as the host gives it.
+fn process(env: Env, pid: f64, alive: Option<&str>) -> Result<Process> {
+    let pid = integer(env, Some(pid), 1, 1, "pid")?;
+    let alive = match alive {
+        Some("yes") => Some(Alive::Yes),
+        Some("no") => Some(Alive::No),
+        None | Some("unknown") => Some(Alive::Unknown),
+        Some(_) => None,
+    };
+    let (Ok(pid), Some(alive)) = (u32::try_from(pid), alive) else {
+        let (path, message) = match alive {
+            None => ("alive", "alive must be yes, no or unknown"),
+            Some(_) => ("pid", "pid must be the id of a process"),
+        };
+        return Err(
+            crate::error::Refusal { code: "invalid_option", path: Some(path), message }.into_error(env)
+        );
+    };
+    Ok(Process { pid, alive })
 }

@@ -29,6 +29,18 @@ export function numberOption(value: unknown, name: string): number | undefined {
 }
 
 /**
+ * An option that is true or false, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function booleanOption(value: unknown, name: string): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw new LifecycleError("invalid_option", `${name} must be true or false, not ${typeOf(value)}`, {
+    path: name,
+  });
+}
+
+/**
  * Options: an object, or left out.
  *
  * @throws {LifecycleError} `invalid_argument`.

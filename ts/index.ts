@@ -26,6 +26,8 @@ export type {
 } from "./agent-event.js";
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
+export { bridgeAgentEvents } from "./bridge.js";
+export type { AgentBridge, AgentBridgeOptions, AgentEventContext, ContentLevel } from "./bridge.js";
 export { normalizeLifecycleEvent } from "./contract.js";
 export type {
   Capabilities,
@@ -40,8 +42,12 @@ export type {
 } from "./contract.js";
 export { createJsonlRecordDecoder } from "./decoder.js";
 export type { JsonlRecordDecoder, JsonlRecordDecoderOptions, JsonlRecordDecoderStats } from "./decoder.js";
+export { fallbackTodos, statusReport } from "./display.js";
+export type { DisplayOptions, FallbackTodo } from "./display.js";
 export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
+export { hostStatus } from "./host-status.js";
+export type { HostStatus } from "./host-status.js";
 export { JsonlLifecycleParser } from "./parser.js";
 export type { Diagnostic, DiagnosticCode, JsonlLifecycleParserOptions } from "./parser.js";
 export { LifecycleProjector } from "./projector.js";

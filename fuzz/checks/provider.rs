@@ -10,7 +10,8 @@ use agent_lifecycle_core::json;
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
 use agent_lifecycle_core::project::{Config, Status};
-use agent_lifecycle_core::providers::claude_code::{Recognized, Role, recognize};
+use agent_lifecycle_core::providers::claude_code::ClaudeCode;
+use agent_lifecycle_core::providers::{Recognized, Role, Told, recognize};
 
 /// Panics where an invariant does not hold.
 pub(crate) fn check(input: &[u8]) {
@@ -27,8 +28,8 @@ fn read(journals: &[&[u8]], sizes: &[u8]) -> (String, String) {
     let mut pipeline = Pipeline::new(Config::default(), Content::Full);
     for (at, journal) in journals.iter().enumerate() {
         let role = if at == 0 { Role::Root } else { Role::Child { agent_id: format!("a{at}") } };
-        let recognized = Recognized { session_id: "s".to_owned(), role };
-        let id = pipeline.add_journal(format!("{at}"), recognized, None);
+        let recognized = Recognized { session_id: "s".to_owned(), role, parent: None };
+        let id = pipeline.add_journal(format!("{at}"), &ClaudeCode, recognized, Told::default());
         let mut rest = *journal;
         for size in sizes.iter().chain([&0]).cycle() {
             let (piece, after) = rest.split_at(rest.len().min(usize::from(*size) * 17 + 1));

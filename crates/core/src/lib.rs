@@ -15,5 +15,6 @@ pub mod json;
 pub mod pipeline;
 pub mod project;
 pub mod providers;
+pub mod reconcile;
 pub mod redact;
 pub mod text;

@@ -9,7 +9,8 @@ use agent_lifecycle_core::decode::{DiagnosticCode, JsonlParser};
 use agent_lifecycle_core::pipeline::{JournalId, Outcome as Became, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, rows};
 use agent_lifecycle_core::project::{Config, Note, Projector, Status};
-use agent_lifecycle_core::providers::claude_code::{Recognized, Role, recognize};
+use agent_lifecycle_core::providers::claude_code::ClaudeCode;
+use agent_lifecycle_core::providers::{Recognized, Role, Told, recognize};
 use agent_lifecycle_fixtures::{Fixture, Format, Journals, fallback};
 use serde_json::{Value, json};
 
@@ -29,8 +30,8 @@ fn at(second: u32) -> Moment {
 impl Story {
     fn new() -> Self {
         let mut pipeline = Pipeline::new(Config::default(), Content::Titles);
-        let recognized = Recognized { session_id: "s".to_owned(), role: Role::Root };
-        let root = pipeline.add_journal("root.jsonl", recognized, None);
+        let recognized = Recognized { session_id: "s".to_owned(), role: Role::Root, parent: None };
+        let root = pipeline.add_journal("root.jsonl", &ClaudeCode, recognized, Told::default());
         Self { pipeline, root, agents: Vec::new(), lines: 0, events: Vec::new() }
     }
 
@@ -82,8 +83,9 @@ impl Story {
         let details = json!({"isAsync": true, "status": "async_launched", "agentId": format!("agent-{id}")});
         self.result(second, id, &details);
         let role = Role::Child { agent_id: format!("agent-{id}") };
-        let recognized = Recognized { session_id: "s".to_owned(), role };
-        let journal = self.pipeline.add_journal(format!("{id}.jsonl"), recognized, None);
+        let recognized = Recognized { session_id: "s".to_owned(), role, parent: None };
+        let journal =
+            self.pipeline.add_journal(format!("{id}.jsonl"), &ClaudeCode, recognized, Told::default());
         self.agents.push((id.to_owned(), journal));
     }
 
@@ -137,7 +139,7 @@ fn s1_silence_is_stale_after_the_deadline_and_nothing_more() {
     assert_eq!(state(&rows[0]), RUNNING);
     let freshness = &rows[0].freshness;
     assert_eq!(
-        (freshness.stale, freshness.reason, freshness.reconcile),
+        (freshness.stale, freshness.reason.as_deref(), freshness.reconcile),
         (true, Some("silence"), Some("unavailable"))
     );
     assert_eq!(state(&story.rows(1_000_000)[0]), RUNNING, "silence alone ends nothing");
@@ -330,7 +332,8 @@ fn d4_a_line_of_16_mib_is_one_diagnostic() {
 
 /// The rows of a fixture's journals with other bytes, read in chunks of `size`.
 fn read(fixture: &Fixture, change: impl Fn(&[u8]) -> Vec<u8>, size: usize) -> Value {
-    let mut journals = Journals::new(&fixture.journals);
+    let Format::Journals(provider) = fixture.format else { panic!("{} has no journals", fixture.name) };
+    let mut journals = Journals::new(provider, &fixture.journals);
     for (at, journal) in fixture.journals.iter().enumerate() {
         for chunk in change(&journal.bytes).chunks(size) {
             journals.push(at, chunk);
@@ -343,7 +346,7 @@ fn read(fixture: &Fixture, change: impl Fn(&[u8]) -> Vec<u8>, size: usize) -> Va
 
 fn claude_code() -> impl Iterator<Item = Fixture> {
     let fixtures = Fixture::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).unwrap();
-    fixtures.into_iter().filter(|fixture| fixture.format == Format::ClaudeCode)
+    fixtures.into_iter().filter(|fixture| matches!(fixture.format, Format::Journals(_)))
 }
 
 #[test]
@@ -408,7 +411,7 @@ fn d9_nul_padding_loses_no_record() {
 #[test]
 fn d10_nothing_is_no_record_and_no_error() {
     for bytes in [&b""[..], b"\n", b"\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n \t\n"] {
-        assert_eq!(recognize(bytes), None);
+        assert!(recognize(bytes).is_none());
         let mut story = Story::new();
         story.pipeline.push(story.root, bytes);
         story.pipeline.end(story.root);

@@ -3,7 +3,8 @@
 use agent_lifecycle_core::agent::AgentEvent;
 use agent_lifecycle_core::agent::event::limits;
 use agent_lifecycle_core::json::Json;
-use agent_lifecycle_core::providers::claude_code::{Mapper, Role, read, recognize};
+use agent_lifecycle_core::providers::Role;
+use agent_lifecycle_core::providers::claude_code::{Mapper, read, recognize};
 use agent_lifecycle_core::providers::{Mapped, Said};
 use agent_lifecycle_core::text::units;
 use proptest::prelude::*;

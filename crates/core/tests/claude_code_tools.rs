@@ -2,7 +2,8 @@
 
 mod common;
 
-use agent_lifecycle_core::providers::claude_code::{Mapper, Role};
+use agent_lifecycle_core::providers::Role;
+use agent_lifecycle_core::providers::claude_code::Mapper;
 use common::claude::{
     ASYNC, LAUNCH, assistant, calls, check, feed, notice, record, result, says, shorts, system, user,
     user_with,

@@ -5,7 +5,7 @@ use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
 use agent_lifecycle_core::project::rows::{Row, rows};
 use agent_lifecycle_core::project::{Config, Status};
-use agent_lifecycle_core::providers::claude_code::recognize;
+use agent_lifecycle_core::providers::{Told, recognize};
 
 fn at(text: &str) -> Moment {
     Moment::parse(text).unwrap()
@@ -14,7 +14,10 @@ fn at(text: &str) -> Moment {
 /// The rows of a root's journal that was read at once, without marking anything stale.
 fn rows_of(journal: &str) -> Vec<Row> {
     let mut pipeline = Pipeline::new(Config::default(), Content::Titles);
-    let id = pipeline.add_journal("root.jsonl", recognize(journal.as_bytes()).unwrap(), None);
+    let id = {
+        let (provider, recognized) = recognize(journal.as_bytes()).unwrap();
+        pipeline.add_journal("root.jsonl", provider, recognized, Told::default())
+    };
     pipeline.push(id, journal.as_bytes());
     pipeline.settle(at("2026-01-01T00:00:00Z"), None, &mut |_: &Event<'_>, outcome: &Outcome| {
         assert_eq!(outcome.as_ref().unwrap().status, Status::Applied);

@@ -6,7 +6,8 @@ use agent_lifecycle_core::json;
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::{Row, rows};
-use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
+use agent_lifecycle_core::providers::claude_code::ClaudeCode;
+use agent_lifecycle_core::providers::{Recognized, Role, Told};
 
 const START: &str = "2026-03-02T08:00:00Z";
 
@@ -55,8 +56,9 @@ fn read(journals: &[Journal<'_>], piecewise: bool) -> Vec<Row> {
         .enumerate()
         .map(|(number, (agent, launch, _))| {
             let role = agent.map_or(Role::Root, |agent| Role::Child { agent_id: agent.to_owned() });
-            let recognized = Recognized { session_id: "s".to_owned(), role };
-            pipeline.add_journal(format!("{number}"), recognized, launch.map(str::to_owned))
+            let recognized = Recognized { session_id: "s".to_owned(), role, parent: None };
+            let told = Told { launch: launch.map(str::to_owned), title: None };
+            pipeline.add_journal(format!("{number}"), &ClaudeCode, recognized, told)
         })
         .collect();
     for ((.., text), id) in journals.iter().zip(ids) {

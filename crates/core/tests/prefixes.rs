@@ -9,12 +9,13 @@ use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::Outcome as Became;
 use agent_lifecycle_core::project::rows::Row;
 use agent_lifecycle_core::project::{Config, Projector, Status};
-use agent_lifecycle_fixtures::{Fixture, Format, Journals, fallback};
+use agent_lifecycle_core::providers::claude_code::ClaudeCode;
+use agent_lifecycle_fixtures::{Fixture, Journals, fallback};
 use serde_json::Value;
 
 fn fixtures() -> Vec<Fixture> {
     let all = Fixture::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).unwrap();
-    all.into_iter().filter(|fixture| fixture.format == Format::ClaudeCode).collect()
+    all.into_iter().filter(|fixture| fixture.name.starts_with("claude-code/")).collect()
 }
 
 /// Late enough for everything to be stale: no row then differs for its age.
@@ -57,7 +58,7 @@ fn interleaved(fixture: &Fixture) -> Vec<Line> {
 
 /// The rows after these lines were read at once.
 fn read<'a>(fixture: &Fixture, lines: impl IntoIterator<Item = &'a Line>) -> Vec<Row> {
-    let mut journals = Journals::new(&fixture.journals);
+    let mut journals = Journals::new(&ClaudeCode, &fixture.journals);
     for line in lines {
         journals.push(line.journal, &line.bytes);
     }
@@ -224,7 +225,7 @@ fn in_pieces(
     fallback: Moment,
     mut after_line: impl FnMut(usize, &mut Journals),
 ) -> Vec<Event<'static>> {
-    let mut journals = Journals::new(&fixture.journals);
+    let mut journals = Journals::new(&ClaudeCode, &fixture.journals);
     let mut events = Vec::new();
     let mut on_event = |event: &Event<'_>, became: &Became| {
         let became = became.as_ref().unwrap();

@@ -73,7 +73,7 @@ fn an_event_announces_an_epoch() {
     assert_eq!(audit.count, 1);
     let entry = &audit.recent[0];
     assert_eq!(
-        (entry.source.as_str(), entry.from.as_str(), entry.to.as_str(), entry.reason),
+        (entry.source.as_str(), entry.from.as_deref().unwrap(), entry.to.as_str(), entry.reason),
         ("s", "p1", "p2", "epoch_advanced")
     );
     // It is announced for every child of the source.

@@ -31,7 +31,8 @@ fn stale_at_the_deadline_and_once() {
     assert_eq!(marked(&mut story, 120), ["c"]);
     assert_eq!(story.record("s", "c"), "created stale open=silence");
     assert_eq!(story.record("s", "d"), "created");
-    let deadline = story.projector.record("s", "c").unwrap().freshness.reconciliation.unwrap().deadline;
+    let deadline =
+        story.projector.record("s", "c").unwrap().freshness.reconciliation.as_ref().unwrap().deadline;
     assert_eq!(deadline, at(150));
     assert_eq!(marked(&mut story, 169), [""; 0]);
     assert_eq!(marked(&mut story, 1000), ["d"]);

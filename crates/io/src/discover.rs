@@ -9,10 +9,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::evidence::folder_of;
+use crate::unsupported;
 use agent_lifecycle_core::contract::Event;
 use agent_lifecycle_core::contract::limits::LINE_BYTES;
 use agent_lifecycle_core::decode::{Frame, Framer};
-use agent_lifecycle_core::providers::claude_code::{Recognized, native_id, recognize};
+use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, Told, native_id};
+
+pub use crate::titles::Titles;
+use crate::zst;
 
 /// Bytes of lines by which a file is recognised.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -25,10 +30,10 @@ const LINES: usize = 1024;
 const DEPTH: usize = 12;
 
 /// What a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Format {
-    /// A Claude Code transcript.
-    ClaudeCode(Recognized),
+    /// An agent's own journal.
+    Journal(&'static dyn Provider, Recognized),
     /// A stream of schema-v1 events.
     SchemaV1,
     /// Neither.
@@ -63,7 +68,8 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` below each folder.
+/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` and
+/// `*.jsonl.zst` below each folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -71,6 +77,7 @@ pub fn named(paths: &[PathBuf]) -> Found {
         if let Err(error) = add_named(path, &mut found) {
             found.missing.push(format!("{}: {error}", path.display()));
         }
+        found.unsupported.extend(unsupported::databases(path));
     }
     found.tidy();
     found
@@ -95,25 +102,19 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
 #[must_use]
 pub fn default_places(home: Option<&Path>) -> Found {
     let mut found = Found::default();
-    let configured = |variable: &str, folder: &str| {
-        let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        named.or_else(|| home.map(|home| home.join(folder)))
-    };
-    if let Some(projects) = configured("CLAUDE_CONFIG_DIR", ".claude").map(|claude| claude.join("projects"))
-        && projects.is_dir()
-    {
-        walk(&projects, DEPTH, &mut found);
-        found.places.push(projects);
+    for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
+        let Some(folder) = folder_of(place, home).filter(|folder| folder.is_dir()) else { continue };
+        walk(&folder, DEPTH, &mut found);
+        found.places.push(folder);
     }
-    let codex = configured("CODEX_HOME", ".codex").map(|codex| codex.join("sessions"));
-    found.unsupported.extend(codex.filter(|sessions| sessions.is_dir()));
+    found.unsupported = unsupported::stores(home);
     found.tidy();
     found
 }
 
 /// What the file at `path` is, by its first lines; over-long ones are passed over.
 pub fn format(path: &Path) -> io::Result<Format> {
-    let mut file = regular_file(path)?;
+    let mut file = open(path)?;
     let mut framer = Framer::new(LINE_BYTES);
     let (mut head, mut chunk, mut read) = (Vec::new(), vec![0; CHUNK_BYTES], 0);
     while read < SEARCHED_BYTES && head.len() < HEAD_BYTES {
@@ -143,8 +144,8 @@ pub fn format(path: &Path) -> io::Result<Format> {
 /// What a file is that begins with `head`.
 #[must_use]
 pub fn format_of(head: &[u8]) -> Format {
-    if let Some(recognized) = recognize(head) {
-        return Format::ClaudeCode(recognized);
+    if let Some((provider, recognized)) = providers::recognize(head) {
+        return Format::Journal(provider, recognized);
     }
     if head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii().is_empty() {
         return Format::Blank;
@@ -155,14 +156,34 @@ pub fn format_of(head: &[u8]) -> Format {
     if lines.take(LINES).any(is_event) { Format::SchemaV1 } else { Format::Unknown }
 }
 
-/// The launch that the `.meta.json` beside a sub-agent's journal names.
+/// What the files beside a journal tell of it. `titles` remembers the indexes that were read.
 #[must_use]
-pub fn launch_beside(journal: &Path) -> Option<String> {
+pub fn told_beside(journal: &Path, recognized: &Recognized, titles: &mut Titles) -> Told {
+    let thread = match &recognized.role {
+        Role::Root => &recognized.session_id,
+        Role::Child { agent_id } => agent_id,
+    };
+    Told { launch: launch_beside(journal), title: titles.title(journal, thread) }
+}
+
+/// The launch that the `.meta.json` beside a sub-agent's journal names.
+fn launch_beside(journal: &Path) -> Option<String> {
     let mut text = Vec::new();
     let meta = regular_file(&journal.with_extension("meta.json")).ok()?;
     meta.take(64 * 1024).read_to_end(&mut text).ok()?;
     let meta: serde_json::Value = serde_json::from_slice(&text).ok()?;
     native_id(meta.get("toolUseId")?.as_str()?)
+}
+
+/// Opens a journal to be read to the end that it has now; a compressed one is read as what it holds.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = regular_file(path)?;
+    let length = match file.metadata()?.len() {
+        // What the system makes up on reading has no length.
+        0 => u64::MAX,
+        length => length,
+    };
+    zst::reader(file, length)
 }
 
 /// Opens a file that ends: a pipe or a device could keep a reader for ever.
@@ -189,12 +210,18 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => walk(&path, depth - 1, found),
-            Ok(kind) if kind.is_file() && path.extension().is_some_and(|end| end == "jsonl") => {
+            Ok(kind) if kind.is_file() && is_journal_name(&path) => {
                 add_file(&path, found);
             }
             _ => {}
         }
     }
+}
+
+/// Whether a file in a folder is looked into.
+fn is_journal_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }
 
 fn add_file(path: &Path, found: &mut Found) {

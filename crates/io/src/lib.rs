@@ -3,10 +3,15 @@
 //! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
 
 pub mod discover;
+pub mod evidence;
 pub mod journal;
 pub mod lock;
 pub mod process;
 pub mod report;
 pub mod status;
 pub mod storage;
+pub mod unsupported;
 pub mod validate;
+
+mod titles;
+mod zst;

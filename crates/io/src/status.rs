@@ -13,12 +13,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::{Recognized, Role};
+use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
 
-use crate::discover::{self, Candidate, Format, Found};
+use crate::discover::{self, Candidate, Format, Found, Titles};
+use crate::evidence::{self, Process, SessionName};
 use crate::report::Report;
 
 /// Items of one session held at most before they become events, so that a large session costs no more memory than this.
@@ -55,6 +56,10 @@ pub struct Scan {
     report: Report,
     /// The sessions that have journals of their own.
     sessions: Arc<HashSet<String>>,
+    /// The processes that are known to work on sessions.
+    processes: HashMap<SessionName, Process>,
+    /// The titles that indexes give.
+    titles: Titles,
     /// The newest evidence of each tree of rows in the report, and its length.
     trees: Vec<(Moment, usize)>,
 }
@@ -62,8 +67,8 @@ pub struct Scan {
 /// Files that belong together.
 #[derive(Debug)]
 enum Group {
-    /// The journals of one Claude Code session, the root's first.
-    Session { journals: Vec<(Candidate, Recognized)> },
+    /// The journals of one session.
+    Session { provider: &'static dyn Provider, journals: Vec<(Candidate, Recognized)> },
     /// A schema-v1 stream.
     Stream(Candidate),
 }
@@ -78,6 +83,11 @@ impl Scan {
             discover::named(&options.paths)
         };
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
+        // What lives now says nothing about another time.
+        let processes = match options.now {
+            None => evidence::processes(options.home.as_deref()),
+            Some(_) => HashMap::new(),
+        };
         let mut scan = Self {
             options,
             now,
@@ -85,6 +95,8 @@ impl Scan {
             total: 0,
             report: Report::default(),
             sessions: Arc::default(),
+            processes,
+            titles: Titles::default(),
             trees: Vec::new(),
         };
         scan.sort(found);
@@ -107,7 +119,7 @@ impl Scan {
     pub fn step(&mut self) -> bool {
         let Some(group) = self.queue.pop() else { return false };
         let rows = match group {
-            Group::Session { journals } => self.read_session(&journals),
+            Group::Session { provider, journals } => self.read_session(provider, &journals),
             Group::Stream(file) => self.read_stream(&file),
         };
         self.add(rows);
@@ -138,17 +150,11 @@ impl Scan {
         for (path, why) in unreadable {
             self.unreadable(&path, &why);
         }
-        let mut sessions: HashMap<String, usize> = HashMap::new();
+        let mut journals: Vec<(&'static dyn Provider, Candidate, Recognized)> = Vec::new();
         for file in files {
             match discover::format(&file.path) {
-                Ok(Format::ClaudeCode(recognized)) => {
-                    let at = *sessions.entry(recognized.session_id.clone()).or_insert_with(|| {
-                        self.queue.push(Group::Session { journals: Vec::new() });
-                        self.queue.len() - 1
-                    });
-                    if let Group::Session { journals } = &mut self.queue[at] {
-                        journals.push((file, recognized));
-                    }
+                Ok(Format::Journal(provider, recognized)) => {
+                    journals.push((provider, file, recognized));
                     self.report.evidence = true;
                 }
                 Ok(Format::SchemaV1) => {
@@ -166,7 +172,22 @@ impl Scan {
                 Err(error) => self.unreadable(&file.path, &error.to_string()),
             }
         }
-        self.sessions = Arc::new(sessions.into_keys().collect());
+        for provider in providers::ALL {
+            let own = journals.iter_mut().filter(|(of, ..)| of.name() == provider.name());
+            gather(own.map(|(.., recognized)| recognized));
+        }
+        let mut sessions: HashMap<(&str, String), usize> = HashMap::new();
+        for (provider, file, recognized) in journals {
+            let name = (provider.name(), recognized.session_id.clone());
+            let at = *sessions.entry(name).or_insert_with(|| {
+                self.queue.push(Group::Session { provider, journals: Vec::new() });
+                self.queue.len() - 1
+            });
+            if let Group::Session { journals, .. } = &mut self.queue[at] {
+                journals.push((file, recognized));
+            }
+        }
+        self.sessions = Arc::new(sessions.into_keys().map(|(_, session)| session).collect());
         if let Some(oldest) = self.oldest() {
             let before = self.queue.len();
             self.queue.retain(|group| moment(group.modified()) >= oldest);
@@ -183,7 +204,11 @@ impl Scan {
         Some(self.now.plus_millis(-since))
     }
 
-    fn read_session(&mut self, journals: &[(Candidate, Recognized)]) -> Vec<Row> {
+    fn read_session(
+        &mut self,
+        provider: &'static dyn Provider,
+        journals: &[(Candidate, Recognized)],
+    ) -> Vec<Row> {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
         let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
         let mut faults = BTreeMap::new();
@@ -196,26 +221,44 @@ impl Scan {
             .into_iter()
             .chain(below)
             .map(|(file, recognized)| {
-                let launch = discover::launch_beside(&file.path);
-                (file, pipeline.add_journal(file.path.display().to_string(), recognized.clone(), launch))
+                let told = discover::told_beside(&file.path, recognized, &mut self.titles);
+                let path = file.path.display().to_string();
+                (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
             .collect();
-        for (file, id) in journals {
-            let read = read_chunks(&file.path, |chunk| {
-                pipeline.push(id, chunk);
-                if pipeline.waiting() > WAITING_ITEMS {
-                    pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
-                        count_fault(outcome, &mut faults);
-                    });
+        let mut to_read: Vec<JournalId> = journals.iter().map(|(_, id)| *id).collect();
+        // A launch that is found late has its journals read once more; each finding leaves fewer of them.
+        for _ in 0..=journals.len() {
+            for (file, id) in journals.iter().filter(|(_, id)| to_read.contains(id)) {
+                let read = read_chunks(&file.path, |chunk| {
+                    pipeline.push(*id, chunk);
+                    if pipeline.waiting() > WAITING_ITEMS {
+                        pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                            count_fault(outcome, &mut faults);
+                        });
+                    }
+                });
+                if let Err(error) = read {
+                    self.unreadable(&file.path, &error.to_string());
                 }
-            });
-            if let Err(error) = read {
-                self.unreadable(&file.path, &error.to_string());
+                pipeline.end(*id);
             }
-            pipeline.end(id);
+            pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+                count_fault(outcome, &mut faults);
+            });
+            to_read = pipeline.take_again();
+            if to_read.is_empty() {
+                break;
+            }
         }
-        pipeline
-            .settle(moment(modified), Some(self.now), &mut |_, outcome| count_fault(outcome, &mut faults));
+        for session in pipeline.sessions().collect::<Vec<_>>() {
+            if let Some(process) = self.processes.get(&session) {
+                let told = Some((process.evidence(), process.started_at));
+                pipeline.tell_process((session.0, &session.1), told, self.now, &mut |_, outcome| {
+                    count_fault(outcome, &mut faults);
+                });
+            }
+        }
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
         for report in pipeline.reports() {
@@ -291,7 +334,7 @@ impl Scan {
 impl Group {
     fn modified(&self) -> SystemTime {
         match self {
-            Self::Session { journals } => {
+            Self::Session { journals, .. } => {
                 journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH)
             }
             Self::Stream(file) => file.modified,
@@ -312,24 +355,16 @@ fn keep_active(tree: &mut Vec<Row>) {
     tree.retain(|row| kept.contains(&row.key));
 }
 
-/// Reads a file from its start to its present end.
+/// Reads a file from its start to its present end; what came before a fault is handed over before the fault is.
 pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = discover::regular_file(path)?;
-    // A file that grows while it is read is read to the end that it had.
-    let mut left = match file.metadata()?.len() {
-        // What the system makes up on reading has no length.
-        0 => u64::MAX,
-        length => length,
-    };
+    let mut file = discover::open(path)?;
     let mut buffer = vec![0; CHUNK_BYTES];
-    while left > 0 {
-        let room = usize::try_from(left).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-        let read = file.read(&mut buffer[..room])?;
+    loop {
+        let read = file.read(&mut buffer)?;
         if read == 0 {
             break;
         }
         take(&buffer[..read]);
-        left -= read as u64;
     }
     Ok(())
 }

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
-use agent_lifecycle_core::pipeline::{PROVIDER, Pipeline};
+use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::{Config, Projector};
-use agent_lifecycle_core::providers::claude_code::Recognized;
+use agent_lifecycle_core::providers::{Provider, Recognized, Told};
 use serde::Serialize;
 
 use crate::discover::{self, Format};
@@ -74,18 +74,23 @@ pub fn validate(path: &Path) -> io::Result<Report> {
         rejected: Vec::new(),
     };
     match discover::format(path)? {
-        Format::ClaudeCode(recognized) => read_journal(path, recognized, &mut report)?,
+        Format::Journal(provider, recognized) => read_journal(path, provider, recognized, &mut report)?,
         Format::SchemaV1 | Format::Unknown | Format::Blank => read_events(path, &mut report)?,
     }
     Ok(report)
 }
 
-fn read_journal(path: &Path, recognized: Recognized, report: &mut Report) -> io::Result<()> {
+fn read_journal(
+    path: &Path,
+    provider: &'static dyn Provider,
+    recognized: Recognized,
+    report: &mut Report,
+) -> io::Result<()> {
     let mut pipeline = Pipeline::new(Config::default(), Content::None);
-    let journal = pipeline.add_journal(path.display().to_string(), recognized, None);
+    let journal = pipeline.add_journal(path.display().to_string(), provider, recognized, Told::default());
     read_chunks(path, |chunk| pipeline.push(journal, chunk))?;
     pipeline.end(journal);
-    report.format = PROVIDER;
+    report.format = provider.name();
     for journal in pipeline.reports() {
         report.events += journal.records;
         report.results.insert("record", journal.records - journal.unknown_records);

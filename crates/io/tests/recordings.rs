@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::contract::{Moment, State};
 use agent_lifecycle_core::project::rows::Row;
 use agent_lifecycle_io::status::{Options, Scan};
 use serde_json::Value;
@@ -35,24 +35,24 @@ fn journals(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The time of the last record.
-fn last_time(folder: &Path) -> Moment {
+/// The time of the last record; where none has a time, the present.
+fn last_time(folder: &Path) -> Option<Moment> {
     let times = journals(folder).into_iter().flat_map(|path| {
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         lines.into_iter().filter_map(|record| Moment::parse(record["timestamp"].as_str()?))
     });
-    times.max().unwrap()
+    times.max()
 }
 
 /// The rows of `path` as `status --now` shows them.
-fn status(path: &Path, now: Moment) -> Vec<Row> {
+fn status(path: &Path, now: Option<Moment>) -> Vec<Row> {
     let options = Options {
         paths: vec![path.to_owned()],
         home: None,
         since_ms: None,
         active: false,
-        now: Some(now),
+        now,
         config: agent_lifecycle_core::project::Config::default(),
     };
     let mut scan = Scan::new(options);
@@ -68,7 +68,8 @@ fn outcomes(row: &Row) -> Vec<Value> {
     row.turns.recent.iter().map(|turn| serde_json::to_value(turn.outcome).unwrap()).collect()
 }
 
-fn check(name: &str, rows: &[Row], expected: &Value) {
+/// `is_old`: the journals have no times, and the files are older than the deadline.
+fn check(name: &str, rows: &[Row], is_old: bool, expected: &Value) {
     let roots: Vec<&Row> = rows.iter().filter(|row| row.parent_key.is_none()).collect();
     let [root] = roots[..] else { panic!("{name}: {} roots", roots.len()) };
     assert_eq!(serde_json::to_value(root.state).unwrap(), expected["root"]["state"], "{name}: state");
@@ -77,13 +78,24 @@ fn check(name: &str, rows: &[Row], expected: &Value) {
     assert_eq!(Value::from(outcomes(root)), expected["turns"], "{name}: turns");
     assert_eq!(root.turns.count, root.turns.recent.len() as u64, "{name}");
     assert_eq!(Value::from(root.tools.count), expected["tools"], "{name}: tools");
-    assert_eq!((root.tools.open.len(), root.live_children, root.freshness.stale), (0, 0, false), "{name}");
+    // A child that never ran has not ended either.
+    let never_ran =
+        expected["children"].as_array().unwrap().iter().filter(|child| child.get("state").is_none());
+    let never_ran = never_ran.count();
+    assert_eq!((root.tools.open.len(), root.live_children), (0, never_ran), "{name}");
+    assert_eq!(root.freshness.stale, is_old, "{name}");
     let children: Vec<&Row> = rows.iter().filter(|row| row.parent_key.is_some()).collect();
     let expected = expected["children"].as_array().unwrap();
     assert_eq!(children.len(), expected.len(), "{name}: children");
     for (child, expected) in children.into_iter().zip(expected) {
         assert_eq!(child.parent_key.as_ref(), Some(&root.key), "{name}");
-        assert_eq!(serde_json::to_value(child.state).unwrap(), expected["state"], "{name}: {}", child.key);
+        match expected.get("state") {
+            Some(state) => {
+                assert_eq!(serde_json::to_value(child.state).unwrap(), *state, "{name}: {}", child.key);
+            }
+            // Nothing ran yet, nothing ended.
+            None => assert_eq!(child.state, State::Created, "{name}: {}", child.key),
+        }
         if let Some(tools) = expected.get("tools") {
             assert_eq!(Value::from(child.tools.count), *tools, "{name}: tools of {}", child.key);
         }
@@ -91,32 +103,43 @@ fn check(name: &str, rows: &[Row], expected: &Value) {
     }
 }
 
-#[test]
-fn every_claude_code_recording_shows_what_is_expected() {
+/// Checks every recording of `provider`.
+fn check_all(provider: &str) {
     let Some(recordings) = recordings() else { return };
     let expected: Value =
         serde_json::from_slice(&fs::read(recordings.join("expected.json")).unwrap()).unwrap();
     let mut seen = 0;
-    for entry in fs::read_dir(recordings.join("claude-code")).unwrap() {
+    for entry in fs::read_dir(recordings.join(provider)).unwrap() {
         let folder = entry.unwrap().path();
-        let name = format!("claude-code/{}", folder.file_name().unwrap().to_string_lossy());
+        let name = format!("{provider}/{}", folder.file_name().unwrap().to_string_lossy());
         let expected = expected.get(&name).unwrap_or_else(|| panic!("{name} is not in expected.json"));
         let now = last_time(&folder);
-        check(&name, &status(&folder, now), expected);
-        check(&name, &status(&folder.join("root.jsonl"), now), expected);
+        check(&name, &status(&folder, now), now.is_none(), expected);
+        let root = folder.join("root.jsonl");
+        if root.is_file() {
+            check(&name, &status(&root, now), now.is_none(), expected);
+        }
         for cut in expected.get("atPrefix").and_then(Value::as_array).into_iter().flatten() {
             at_prefix(&name, &folder, now, cut);
         }
         seen += 1;
     }
-    assert_eq!(
-        seen,
-        expected.as_object().unwrap().keys().filter(|key| key.starts_with("claude-code/")).count()
-    );
+    let of_provider = |key: &&String| key.starts_with(&format!("{provider}/"));
+    assert_eq!(seen, expected.as_object().unwrap().keys().filter(of_provider).count());
+}
+
+#[test]
+fn every_claude_code_recording_shows_what_is_expected() {
+    check_all("claude-code");
+}
+
+#[test]
+fn every_codex_recording_shows_what_is_expected() {
+    check_all("codex");
 }
 
 /// The root's journal cut, those of the sub-agents as they are.
-fn at_prefix(name: &str, folder: &Path, now: Moment, cut: &Value) {
+fn at_prefix(name: &str, folder: &Path, now: Option<Moment>, cut: &Value) {
     let lines = usize::try_from(cut["rootLines"].as_u64().unwrap()).unwrap();
     let place = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(folder.join("root.jsonl")).unwrap();

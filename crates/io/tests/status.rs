@@ -36,9 +36,11 @@ fn default_places(home: &Path) -> Options {
 
 /// Whether this machine's own settings lead away from the home folder that a test gives.
 fn is_led_away() -> bool {
-    let led = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].iter().any(|name| std::env::var_os(name).is_some());
+    let led = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some());
     if led {
-        println!("skipped: CLAUDE_CONFIG_DIR or CODEX_HOME is set");
+        println!("skipped: CLAUDE_CONFIG_DIR, CODEX_HOME or XDG_DATA_HOME is set");
     }
     led
 }
@@ -241,11 +243,19 @@ fn a_store_that_cannot_be_read_is_named() {
         return;
     }
     let (_place, home) = place();
-    let store = home.join(".codex/sessions");
-    write(store.join("2026/03/02/rollout-a.jsonl"), "{}\n", 1);
+    let store = home.join(".local/share/opencode/opencode.db");
+    write(store.clone(), "SQLite format 3\0", 1);
+    write(home.join(".gemini/tmp/a/chats/session.json"), "{}", 1);
+    let found = [home.join(".gemini/tmp"), store.clone()].map(|path| path.display().to_string());
     let report = status(default_places(&home));
-    assert_eq!(report.diagnostics.unsupported, [store.display().to_string()]);
+    assert_eq!(report.diagnostics.unsupported, found);
     assert!(report.rows.is_empty() && !report.evidence);
+    // Also where it was named, or is in a named folder; a file that only has the name of a database is none.
+    write(store.with_file_name("other.db"), "SQLite", 1);
+    for named in [store.clone(), store.parent().unwrap().to_owned()] {
+        let report = status(options(&[&named]));
+        assert_eq!(report.diagnostics.unsupported, [store.display().to_string()], "{}", named.display());
+    }
 }
 
 #[test]

@@ -3,9 +3,12 @@
 //! Input: facts that a provider read. Output: a typed event, and its JSON form. Invariant: display text is cut to its bound,
 //! an identity never is. Never: says where the fact came from (that is the [`Context`](crate::providers::Context)).
 
-use serde::Serialize;
+use std::borrow::Cow;
 
-use crate::json::Json;
+use serde::{Deserialize, Serialize};
+
+use super::validate::{Form, Issue, validate};
+use crate::json::{self, Json};
 
 /// What the members of an agent event may hold. Texts are counted in UTF-16 code units.
 pub mod limits {
@@ -34,7 +37,7 @@ pub mod limits {
 }
 
 /// How a turn, a tool or a sub-agent ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Well.
@@ -64,7 +67,7 @@ impl Outcome {
 }
 
 /// How a wait holds its agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitState {
     /// Waits for somebody.
@@ -91,7 +94,7 @@ impl WaitState {
 }
 
 /// The model that an agent runs on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
     /// The provider's id of the model.
@@ -108,7 +111,7 @@ pub struct Model {
 }
 
 /// One agent event. Its members are those of the table in `docs/agent-events.md`; absent ones are `None`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
 #[allow(missing_docs, reason = "the members say what they are by their names")]
 pub enum AgentEvent {
@@ -228,6 +231,40 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
+    /// The event in `text`.
+    ///
+    /// # Errors
+    /// Every rule that the value breaks; none where the text is not JSON.
+    pub fn parse(text: &str) -> Result<Self, Vec<Issue>> {
+        let verdict = validate(text, Form::Json, false).map_err(|_| Vec::new())?;
+        if !verdict.issues.is_empty() {
+            return Err(verdict.issues);
+        }
+        let read = json::read(text.as_bytes(), |text, repair| {
+            serde_json::from_str(&repair.display(Cow::Borrowed(text)))
+        });
+        read.map_err(|_| Vec::new())
+    }
+
+    /// The agent that it is about; none for the session's own.
+    #[must_use]
+    pub fn agent_id(&self) -> Option<&str> {
+        match self {
+            Self::Metadata { agent_id, .. }
+            | Self::TurnStarted { agent_id, .. }
+            | Self::ToolStarted { agent_id, .. }
+            | Self::ToolFinished { agent_id, .. }
+            | Self::WaitStarted { agent_id, .. }
+            | Self::WaitFinished { agent_id, .. }
+            | Self::Done { agent_id, .. }
+            | Self::Exited { agent_id, .. } => agent_id.as_deref(),
+            Self::SessionStarted { .. }
+            | Self::SessionStopped { .. }
+            | Self::SubagentStarted { .. }
+            | Self::SubagentDone { .. } => None,
+        }
+    }
+
     /// The event as a JSON object, discriminant `kind` first.
     #[must_use]
     pub fn to_json(&self) -> Json {
@@ -243,4 +280,13 @@ impl<'de> serde::Deserialize<'de> for JsonValue {
         use serde::de::DeserializeSeed;
         Json::seed(4).deserialize(deserializer).map(|value| Self(value.unwrap_or(Json::Null)))
     }
+}
+
+/// How full a context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct ContextUse {
+    /// Tokens in it.
+    pub used: u64,
+    /// Tokens that fit, where that is known.
+    pub window: Option<u64>,
 }

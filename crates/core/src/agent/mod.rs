@@ -4,6 +4,6 @@ pub mod event;
 pub mod time;
 pub mod validate;
 
-pub use event::{AgentEvent, Model, Outcome, WaitState};
+pub use event::{AgentEvent, ContextUse, Model, Outcome, WaitState};
 pub use time::occurred_at;
-pub use validate::{Form, validate};
+pub use validate::{Form, Issue, validate};

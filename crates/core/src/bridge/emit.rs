@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use super::Content;
 use super::life::child_id;
 use super::steps::Step;
-use crate::agent::AgentEvent;
+use super::{Content, Session};
+use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::limits::ACTIVITY_UNITS;
-use crate::contract::{Capabilities, Capability, Event, Kind, Lineage, State};
+use crate::contract::{Event, Kind, Lineage, State};
 use crate::json::Json;
 use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
@@ -33,10 +33,15 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// What stands in an agent's own journal is evidence of that agent too, whomever it is about.
     pub(super) fn emit_evidence(&mut self, id: &str) {
+        self.emit_facts(id, Kind::Activity, None);
+    }
+
+    /// An event that carries nothing but the facts that wait for one.
+    pub(super) fn emit_facts(&mut self, id: &str, kind: Kind, state: Option<State>) {
         let facts = self.facts(id);
         let members =
             if facts.is_empty() { Vec::new() } else { vec![("facts".to_owned(), Json::Object(facts))] };
-        self.send(id, Kind::Activity, None, None, members);
+        self.send(id, kind, state, None, members);
     }
 
     /// An event that carries what was said, and the facts that wait for one.
@@ -58,9 +63,11 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// The facts of a child that no event has carried yet.
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
+        let Session { provider, session_id, .. } = self.bridge.session.clone();
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
-        let Facts { agent_version, cwd, branch, usage: _ } = std::mem::take(&mut life.facts);
+        let (title, model) = (life.title.clone(), life.model.clone());
+        let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
         let mut members = Vec::new();
         let mut text = |key: &str, value: Option<String>| {
@@ -69,12 +76,21 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             }
         };
         if !announced {
-            text("provider", Some(self.bridge.session.provider.clone()));
-            text("sessionId", Some(self.bridge.session.session_id.clone()));
+            text("provider", Some(provider));
+            text("sessionId", Some(session_id));
+            text("title", title);
+            text("model", model);
         }
         text("agentVersion", agent_version);
         text("cwd", cwd);
         text("branch", branch);
+        if let Some(ContextUse { used, window }) = context {
+            let window = window.map(|window| number("window", window));
+            members.push((
+                "context".to_owned(),
+                Json::Object([number("used", used)].into_iter().chain(window).collect()),
+            ));
+        }
         if !usage.is_empty() {
             members.push(("usage".to_owned(), Json::Array(usage.into_iter().map(usage_json).collect())));
         }
@@ -95,6 +111,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let mut details = Json::Object(members);
         redact_json(&mut details);
         let root = self.bridge.session.session_id.clone();
+        let external = self.bridge.session.external;
         let (at, estimated) = (self.item.at.clone(), self.item.estimated);
         let life = self.life(id);
         // Adopted when first seen; an estimated time gives way to the first real one.
@@ -107,12 +124,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             root_child_id: Cow::Owned(root.clone()),
             parent_child_id: life.parent.clone().map(Cow::Owned),
             attempt: life.attempt.max(1),
-            external: true,
-            adopted_at: life.adopted_at.clone(),
+            external,
+            adopted_at: life.adopted_at.clone().filter(|_| external),
         };
         let event = Event {
             event_id: Cow::Owned(format!("{:032x}", self.item.name.wrapping_add(u128::from(self.count)))),
-            source: Cow::Owned(self.bridge.source.clone()),
+            source: Cow::Owned(self.bridge.session.source.clone()),
             source_epoch: Cow::Owned(self.bridge.session.epoch.clone()),
             child_id: Cow::Owned(child_id(id, lineage.attempt)),
             lineage,
@@ -123,16 +140,19 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             sequence: None,
             activity: activity.map(|text| Cow::Owned(fit(&redact_text(&text), ACTIVITY_UNITS).to_owned())),
             details: Some(details).filter(|details| *details != Json::Object(Vec::new())),
-            capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
+            capabilities: self.bridge.session.capabilities,
         };
         self.count += 1;
         (self.emit)(event);
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
+fn number(key: &str, value: u64) -> (String, Json) {
+    (key.to_owned(), Json::Number(value as f64))
+}
+
 fn usage_json(usage: MessageUsage) -> Json {
-    #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]
-    let number = |key: &str, value: u64| (key.to_owned(), Json::Number(value as f64));
     Json::Object(vec![
         ("messageId".to_owned(), Json::Text(usage.message_id)),
         number("input", usage.input),

@@ -3,7 +3,7 @@
 //! Input: what was emitted and what waits to be. Output: the state that the next step starts from. Invariant: bounded.
 
 use crate::agent::Outcome;
-use crate::contract::{State, Timestamp, WaitingReason};
+use crate::contract::{Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, MessageUsage};
 
 /// What the bridge has made of one child so far.
@@ -15,6 +15,7 @@ pub(super) struct Life {
     pub(super) is_adoption_estimated: bool,
     pub(super) state: Option<State>,
     pub(super) reason: Option<WaitingReason>,
+    pub(super) ended_at: Option<Moment>,
     /// The turn opened last that has not ended.
     pub(super) turn: Option<String>,
     pub(super) last_outcome: Option<Outcome>,
@@ -22,6 +23,10 @@ pub(super) struct Life {
     /// Facts that no event has carried yet, the usage apart: of several messages each counts.
     pub(super) facts: Facts,
     pub(super) usage: Vec<MessageUsage>,
+    /// All facts so far, and what it is called and runs on.
+    pub(super) known: Facts,
+    pub(super) title: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) announced: bool,
 }
 
@@ -44,12 +49,19 @@ impl Life {
 
     /// Keeps facts for the next event. Whether so much waits that an event is due.
     pub(super) fn add(&mut self, facts: &Facts) -> bool {
-        let pending = &mut self.facts;
-        let Facts { agent_version, cwd, branch, usage } = facts.clone();
-        pending.agent_version = agent_version.or(pending.agent_version.take());
-        pending.cwd = cwd.or(pending.cwd.take());
-        pending.branch = branch.or(pending.branch.take());
-        if let Some(usage) = usage {
+        let Facts { agent_version, cwd, branch, usage, context } = facts;
+        for kept in [&mut self.facts, &mut self.known] {
+            let keep = |slot: &mut Option<String>, news: &Option<String>| {
+                if news.is_some() {
+                    slot.clone_from(news);
+                }
+            };
+            keep(&mut kept.agent_version, agent_version);
+            keep(&mut kept.cwd, cwd);
+            keep(&mut kept.branch, branch);
+            kept.context = context.or(kept.context);
+        }
+        if let Some(usage) = usage.clone() {
             self.usage.retain(|known| known.message_id != usage.message_id);
             self.usage.push(usage);
         }

@@ -3,6 +3,7 @@
 //! Input: what one session's journals said, in merged order. Output: events over legal edges, missing steps inserted and marked.
 //! Invariant: the same input gives the same events with the same ids. Never: ends a child over a turn's end or over silence.
 
+pub mod direct;
 mod emit;
 mod life;
 mod steps;
@@ -11,10 +12,10 @@ use std::collections::HashMap;
 
 use crate::agent::AgentEvent;
 use crate::contract::identity::SOURCE_NOTE;
-use crate::contract::{Event, Kind, Timestamp};
+use crate::contract::{Capabilities, Event, Kind, Moment, State, Timestamp};
 use crate::providers::Said;
 
-use life::{Life, terminal};
+use life::{Life, child_id, terminal};
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.
@@ -35,6 +36,8 @@ pub enum Content {
 /// What the bridge is told about a session.
 #[derive(Clone, Debug)]
 pub struct Session {
+    /// The source of its events.
+    pub source: String,
     /// The provider's name.
     pub provider: String,
     /// The provider's id of the session; the root child's id.
@@ -43,6 +46,10 @@ pub struct Session {
     pub epoch: String,
     /// How much content goes into events.
     pub content: Content,
+    /// Whether somebody else started it: then it was adopted when it was first seen.
+    pub external: bool,
+    /// What its source can tell.
+    pub capabilities: Capabilities,
 }
 
 /// Whose journal an item stands in.
@@ -71,11 +78,19 @@ pub struct Item<'a> {
     pub said: &'a Said,
 }
 
+/// A sub-agent that is no longer known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Its id.
+    pub id: String,
+    /// The ids of its lives.
+    pub lives: Vec<String>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Bridge {
     session: Session,
-    source: String,
     lives: HashMap<String, Life>,
     /// Items about children beyond [`CHILDREN`].
     beyond: u64,
@@ -85,17 +100,16 @@ impl Bridge {
     /// A bridge for one session.
     #[must_use]
     pub fn new(mut session: Session) -> Self {
-        let source = format!("{}/{}", session.provider, session.session_id);
         if session.session_id == SOURCE_NOTE {
             session.session_id = format!("session:{SOURCE_NOTE}");
         }
-        Self { session, source, lives: HashMap::new(), beyond: 0 }
+        Self { session, lives: HashMap::new(), beyond: 0 }
     }
 
     /// The source of the events.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.session.source
     }
 
     /// Items that were dropped because their session has too many children.
@@ -111,8 +125,27 @@ impl Bridge {
         if is_taken { format!("sub-agent:{id}") } else { id.to_owned() }
     }
 
-    /// Takes one item and hands the events it makes to `emit`, in order.
-    pub fn take(&mut self, item: &Item<'_>, emit: &mut impl FnMut(Event<'static>)) {
+    /// Forgets a sub-agent and those below it, and names what it was told of them.
+    pub fn forget(&mut self, id: &str) -> Vec<Forgotten> {
+        let mut names = vec![self.child_name(id)];
+        let mut at = 0;
+        while let Some(name) = names.get(at).cloned() {
+            let below = self.lives.iter().filter(|(_, life)| life.parent.as_ref() == Some(&name));
+            let below: Vec<String> =
+                below.map(|(id, _)| id.clone()).filter(|id| !names.contains(id)).collect();
+            names.extend(below);
+            at += 1;
+        }
+        let mut forget = |id: String| {
+            let attempts = self.lives.remove(&id)?.attempt;
+            Some(Forgotten { lives: (1..=attempts).map(|attempt| child_id(&id, attempt)).collect(), id })
+        };
+        names.into_iter().filter_map(&mut forget).collect()
+    }
+
+    /// Takes one item and hands the events it makes to `emit`, in order. With `ends_record` no further item of its record follows, so
+    /// that facts which nothing has carried get an event of their own.
+    pub fn take(&mut self, item: &Item<'_>, ends_record: bool, emit: &mut impl FnMut(Event<'static>)) {
         let own = match item.scope {
             Scope::Root => self.session.session_id.clone(),
             Scope::Child(id) => self.child_name(id),
@@ -131,6 +164,10 @@ impl Bridge {
         }
         let mut step = Step { bridge: self, item, emit, count: 0 };
         match item.said {
+            // A journal that opens with its own launch shows that its agent exists, not that it runs.
+            Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) if about == own => {
+                step.launch(&own, parent_agent_id.as_deref().unwrap_or(&own));
+            }
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
                 step.confirm_own(&own);
                 step.launch(&about, parent_agent_id.as_deref().unwrap_or(&own));
@@ -139,8 +176,14 @@ impl Bridge {
             Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
                 step.confirm_own(&own);
                 step.require(&about, &own);
-                step.end(&about, terminal(*outcome));
-                step.emit_evidence(&own);
+                let is_told = step.life(&about).state == Some(terminal(*outcome));
+                // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
+                if !is_told {
+                    step.end(&about, terminal(*outcome));
+                }
+                if about != own {
+                    step.emit_evidence(&own);
+                }
             }
             Said::Confirmed { .. } => {
                 step.confirm_own(&own);
@@ -152,17 +195,51 @@ impl Bridge {
                 step.confirm_own(&own);
                 step.own_event(&own, event);
             }
+            Said::StartedAgain => step.start_again(&own),
             Said::Activity => {
                 step.confirm_own(&own);
                 step.emit(&own, Kind::Activity, None, None);
             }
             Said::Facts(facts) => {
-                if step.life(&own).add(facts) {
+                if step.life(&own).add(facts) || ends_record {
                     step.confirm_own(&own);
                     step.emit(&own, Kind::Activity, None, None);
                 }
             }
             Said::Binding { .. } => {}
+        }
+        if let Said::Event(event) = item.said {
+            step.remember(&about, event);
+        }
+    }
+
+    /// The id of the session's present life, once it has one.
+    #[must_use]
+    pub fn root_life(&self) -> Option<String> {
+        let id = &self.session.session_id;
+        let attempt = self.lives.get(id).filter(|life| life.attempt > 0)?.attempt;
+        Some(child_id(id, attempt))
+    }
+
+    /// Where an item may begin a new life: the agent, and the id of its present life.
+    #[must_use]
+    pub fn may_renew(&self, item: &Item<'_>) -> Option<(String, String)> {
+        let id = match (item.said, item.scope) {
+            (Said::Event(AgentEvent::SubagentStarted { subagent_id, .. }), _) => self.child_name(subagent_id),
+            (Said::Event(AgentEvent::TurnStarted { .. }), Scope::Root) => self.session.session_id.clone(),
+            (Said::StartedAgain, Scope::Child(id)) => self.child_name(id),
+            _ => return None,
+        };
+        let attempt = self.lives.get(&id)?.attempt;
+        let life = child_id(&id, attempt);
+        Some((id, life))
+    }
+
+    /// The life of an agent has ended, as an authority says.
+    pub fn end(&mut self, id: &str, state: State, at: Moment) {
+        if let Some(life) = self.lives.get_mut(id).filter(|life| !life.is_over()) {
+            life.state = Some(state);
+            life.ended_at = Some(at);
         }
     }
 }

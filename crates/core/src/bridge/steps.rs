@@ -37,17 +37,61 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 let is_cycle = self.descends_from(parent, id);
                 let root = self.bridge.session.session_id.clone();
                 let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
-                let life = self.life(id);
-                *life = Life {
-                    attempt: life.attempt + 1,
-                    parent: Some(parent),
-                    state: Some(State::Created),
-                    facts: std::mem::take(&mut life.facts),
-                    usage: std::mem::take(&mut life.usage),
-                    ..Life::default()
-                };
+                self.begin(id, Some(parent));
                 self.emit(id, Kind::Created, Some(State::Created), None);
             }
+        }
+    }
+
+    /// Whether the agent's life has ended, and that before this item.
+    fn is_after_end(&mut self, id: &str) -> bool {
+        let at = self.item.at.moment();
+        let life = self.life(id);
+        life.is_over() && life.ended_at.is_some_and(|ended| at > ended)
+    }
+
+    /// A new life. Who it is and where it works stays.
+    fn begin(&mut self, id: &str, parent: Option<String>) {
+        let life = self.life(id);
+        *life = Life {
+            attempt: life.attempt + 1,
+            parent,
+            state: Some(State::Created),
+            facts: life.known.clone(),
+            known: std::mem::take(&mut life.known),
+            title: life.title.take(),
+            model: life.model.take(),
+            usage: std::mem::take(&mut life.usage),
+            ..Life::default()
+        };
+    }
+
+    /// Keeps what an event says of who an agent is, for its further lives.
+    pub(super) fn remember(&mut self, id: &str, event: &AgentEvent) {
+        let content = self.bridge.session.content;
+        let life = self.life(id);
+        if let AgentEvent::SessionStarted { title, model, .. }
+        | AgentEvent::Metadata { title, model, .. }
+        | AgentEvent::SubagentStarted { title, model, .. } = event
+        {
+            if content != Content::None && title.is_some() {
+                life.title.clone_from(title);
+            }
+            if let Some(model) = model {
+                life.model = Some(model.id.clone());
+            }
+        }
+    }
+
+    /// An agent that was asked to go on. Where it has ended before that, this is a new life.
+    pub(super) fn start_again(&mut self, id: &str) {
+        if self.is_after_end(id) {
+            let parent = self.life(id).parent.clone();
+            self.begin(id, parent);
+            self.emit_facts(id, Kind::Created, Some(State::Created));
+        } else {
+            self.confirm_own(id);
+            self.emit(id, Kind::Activity, None, None);
         }
     }
 
@@ -128,6 +172,11 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 self.begin_root(false);
             }
             AgentEvent::TurnStarted { turn_id, .. } => {
+                if is_root && self.is_after_end(id) {
+                    self.begin(id, None);
+                    self.emit_facts(id, Kind::Created, Some(State::Created));
+                    self.step(id, Kind::StateChanged, State::Starting);
+                }
                 let life = self.life(id);
                 life.turn = Some(turn_id.clone());
                 life.waits.clear();
@@ -226,11 +275,13 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         for &missing in self.life(id).state.and_then(|from| from.steps_to(state)).unwrap_or_default() {
             self.step(id, Kind::StateChanged, missing);
         }
+        let at = self.item.at.moment();
         let life = self.life(id);
         life.waits.clear();
         life.turn = None;
         if !life.is_over() {
             life.state = Some(state);
+            life.ended_at = Some(at);
         }
         self.emit(id, Kind::Terminal, Some(state), None);
     }

@@ -19,6 +19,23 @@ pub enum Capability {
     Unknown,
 }
 
+impl Capability {
+    /// The word used everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The capability with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Known, Self::Unknown].into_iter().find(|capability| capability.as_str() == word)
+    }
+}
+
 /// What a source can tell about a child; what it does not say is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -48,12 +65,10 @@ impl Capabilities {
         };
         let capability = |member: &Scalar<'_>, path: &'static str| match member {
             Scalar::Absent => Ok(Capability::Unknown),
-            Scalar::Text(word) if word == "known" => Ok(Capability::Known),
-            Scalar::Text(word) if word == "unknown" => Ok(Capability::Unknown),
-            _ => {
+            given => given.text().and_then(Capability::parse).ok_or_else(|| {
                 let message = format!("{} must be known or unknown", &path["$.capabilities.".len()..]);
-                Err(Refusal::new(Code::InvalidCapabilities, path, message))
-            }
+                Refusal::new(Code::InvalidCapabilities, path, message)
+            }),
         };
         Ok(Capabilities {
             history: capability(&raw.history, "$.capabilities.history")?,

@@ -38,8 +38,12 @@ pub enum Code {
     IllegalTransition,
     /// A second `created` for a child that exists.
     AlreadyCreated,
-    /// `advanceEpoch` names another epoch than the present one, or a retired one.
+    /// `advanceEpoch` or a snapshot names another epoch than the present one, or a retired one.
     EpochMismatch,
+    /// Not a snapshot: no object, or no list of children, or one that is not what its coverage says.
+    InvalidSnapshot,
+    /// `complete` is not true: nothing may be concluded from it.
+    IncompleteSnapshot,
 }
 
 impl Code {
@@ -63,6 +67,8 @@ impl Code {
             Self::IllegalTransition => "illegal_transition",
             Self::AlreadyCreated => "already_created",
             Self::EpochMismatch => "epoch_mismatch",
+            Self::InvalidSnapshot => "invalid_snapshot",
+            Self::IncompleteSnapshot => "incomplete_snapshot",
         }
     }
 }

@@ -295,7 +295,7 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
     })
 }
 
-fn id<'a>(
+pub(crate) fn id<'a>(
     member: Scalar<'a>,
     path: &'static str,
     code: Code,
@@ -323,7 +323,7 @@ fn id<'a>(
     }
 }
 
-fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lineage<'_>, Refusal> {
+pub(crate) fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lineage<'_>, Refusal> {
     let refuse = |path, message: &str| Err(Refusal::new(Code::InvalidLineage, path, message));
     let Nested::Object(raw) = raw else {
         return refuse("$.lineage", "lineage must be an object {rootChildId, attempt, external}");
@@ -350,7 +350,7 @@ fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lineage<'_>, R
     Ok(Lineage { root_child_id, parent_child_id, attempt, external, adopted_at })
 }
 
-fn timestamp<'a>(
+pub(crate) fn timestamp<'a>(
     member: Scalar<'a>,
     path: &'static str,
     name: &str,
@@ -386,7 +386,10 @@ fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
     }
 }
 
-fn waiting_reason(state: Option<State>, member: &Scalar<'_>) -> Result<Option<WaitingReason>, Refusal> {
+pub(crate) fn waiting_reason(
+    state: Option<State>,
+    member: &Scalar<'_>,
+) -> Result<Option<WaitingReason>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(Code::InvalidWaitingReason, "$.waitingReason", message));
     match (state, member) {
         (Some(State::Waiting), Scalar::Absent) => Ok(Some(WaitingReason::Other)),
@@ -413,7 +416,7 @@ fn activity(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Refusal> {
+pub(crate) fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(Code::InvalidDetails, "$.details", message));
     let mut details = match raw {
         Nested::Absent => return Ok(None),

@@ -6,6 +6,9 @@ pub const ID_BYTES: usize = 512;
 pub const ACTIVITY_UNITS: usize = 512;
 /// `details`: UTF-8 bytes of its compact JSON text, before and after redaction.
 pub const DETAILS_BYTES: usize = 64 * 1024;
+/// `details` of a snapshot's child: UTF-8 bytes of its compact JSON text. Less than an event's, so that they can be written with the
+/// correction that they belong to.
+pub const SNAPSHOT_DETAILS_BYTES: usize = 56 * 1024;
 /// `details`: levels of objects and arrays, the object itself being the first.
 pub const DETAILS_DEPTH: usize = 32;
 /// A JSON Lines record: bytes without its line end.

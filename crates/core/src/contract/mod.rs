@@ -8,7 +8,7 @@ pub mod error;
 pub mod event;
 pub mod identity;
 pub mod limits;
-mod raw;
+pub(crate) mod raw;
 pub mod state;
 pub mod time;
 

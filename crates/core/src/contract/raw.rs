@@ -13,7 +13,7 @@ use crate::json::{self, Json, Scalar};
 
 /// An object member of a known shape, or something else in its place.
 #[derive(Debug, Default)]
-pub(super) enum Nested<T> {
+pub(crate) enum Nested<T> {
     #[default]
     Absent,
     Object(T),
@@ -21,7 +21,7 @@ pub(super) enum Nested<T> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct RawEvent<'a> {
+pub(crate) struct RawEvent<'a> {
     pub schema_version: Scalar<'a>,
     pub event_id: Scalar<'a>,
     pub source: Scalar<'a>,
@@ -41,7 +41,7 @@ pub(super) struct RawEvent<'a> {
 
 impl<'a> Nested<RawEvent<'a>> {
     /// The event in `text`. It is large, so that everything is read into its place and nothing is moved.
-    pub(super) fn read(&mut self, text: &'a str) -> Result<(), serde_json::Error> {
+    pub(crate) fn read(&mut self, text: &'a str) -> Result<(), serde_json::Error> {
         if json::quick::read(text, &mut *self).is_some() {
             return Ok(());
         }
@@ -51,8 +51,38 @@ impl<'a> Nested<RawEvent<'a>> {
     }
 }
 
+/// A snapshot; each child is read as the event that it is like.
 #[derive(Debug, Default)]
-pub(super) struct RawLineage<'a> {
+pub(crate) struct RawSnapshot<'a> {
+    pub complete: Scalar<'a>,
+    pub source: Scalar<'a>,
+    pub source_epoch: Scalar<'a>,
+    pub snapshot_id: Scalar<'a>,
+    pub observed_at: Scalar<'a>,
+    pub advances_epoch: Scalar<'a>,
+    pub coverage: RawList<Scalar<'a>>,
+    pub children: RawList<Nested<RawEvent<'a>>>,
+}
+
+/// What a journal adds to an event.
+#[derive(Debug, Default)]
+pub(crate) struct RawJournalLine<'a> {
+    pub journal_sequence: Scalar<'a>,
+    pub received_at: Scalar<'a>,
+}
+
+/// A list, or the text in its place, or something else.
+#[derive(Debug, Default)]
+pub(crate) enum RawList<T> {
+    #[default]
+    Absent,
+    Text(String),
+    List(Vec<T>),
+    Other,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RawLineage<'a> {
     pub root_child_id: Scalar<'a>,
     pub parent_child_id: Scalar<'a>,
     pub attempt: Scalar<'a>,
@@ -61,7 +91,7 @@ pub(super) struct RawLineage<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct RawCapabilities<'a> {
+pub(crate) struct RawCapabilities<'a> {
     pub history: Scalar<'a>,
     pub heartbeat: Scalar<'a>,
     pub snapshot: Scalar<'a>,
@@ -70,7 +100,7 @@ pub(super) struct RawCapabilities<'a> {
 }
 
 /// What is read from an object.
-trait Shape<'de>: Default {
+pub(crate) trait Shape<'de>: Default {
     /// Reads the object into the empty shape.
     fn read<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
 }
@@ -114,6 +144,20 @@ members!(RawEvent, EventField {
     Activity = "activity" => activity,
     Details = "details" => details,
     Capabilities = "capabilities" => capabilities,
+});
+members!(RawSnapshot, SnapshotField {
+    Complete = "complete" => complete,
+    Source = "source" => source,
+    SourceEpoch = "sourceEpoch" => source_epoch,
+    SnapshotId = "snapshotId" => snapshot_id,
+    ObservedAt = "observedAt" => observed_at,
+    AdvancesEpoch = "advancesEpoch" => advances_epoch,
+    Coverage = "coverage" => coverage,
+    Children = "children" => children,
+});
+members!(RawJournalLine, JournalLineField {
+    JournalSequence = "journalSequence" => journal_sequence,
+    ReceivedAt = "receivedAt" => received_at,
 });
 members!(RawLineage, LineageField {
     RootChildId = "rootChildId" => root_child_id,
@@ -198,5 +242,79 @@ impl<'de, T: Shape<'de>> Visitor<'de> for NestedVisitor<'_, T> {
             Nested::Object(shape) => shape.read(map),
             Nested::Absent | Nested::Other => Ok(()),
         }
+    }
+}
+
+impl<'de, T: Default> DeserializeSeed<'de> for &mut RawList<T>
+where
+    for<'r> &'r mut T: DeserializeSeed<'de, Value = ()>,
+{
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(ListVisitor(self))
+    }
+}
+
+/// Accepts any JSON value: a list is read item by item, a text kept, everything else is [`RawList::Other`].
+struct ListVisitor<'r, T>(&'r mut RawList<T>);
+
+impl<T> ListVisitor<'_, T> {
+    #[expect(clippy::unnecessary_wraps, reason = "every visit answers so")]
+    fn set<E>(self, value: RawList<T>) -> Result<(), E> {
+        *self.0 = value;
+        Ok(())
+    }
+}
+
+impl<'de, T: Default> Visitor<'de> for ListVisitor<'_, T>
+where
+    for<'r> &'r mut T: DeserializeSeed<'de, Value = ()>,
+{
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.set(RawList::Other)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        self.set(RawList::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.set(RawList::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        self.set(RawList::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.set(RawList::Other)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.set(RawList::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        self.set(RawList::Other)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut items = Vec::new();
+        loop {
+            let mut item = T::default();
+            if seq.next_element_seed(&mut item)?.is_none() {
+                break;
+            }
+            items.push(item);
+        }
+        self.set(RawList::List(items))
     }
 }

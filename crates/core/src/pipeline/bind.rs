@@ -4,77 +4,118 @@
 //! Invariant: a launch has at most one journal. Never: takes longer than the journals and the launchers together.
 
 use super::Pipeline;
-use super::journal::Track;
-use crate::providers::claude_code::{Mapper, Role};
+use super::journal::{Binding, Journal};
+use crate::providers::{Launches, Reader, Role};
+
+/// A sub-agent's place among the journals: the journal, and the owner in it.
+type At = (usize, usize);
 
 impl Pipeline {
     /// Finds the launch of each sub-agent's journal: what a file beside it names, else what a result names, else an equal prompt.
-    /// Without a launch it is shown all the same, as itself.
+    /// Without a launch it is shown all the same, as itself; a launch that is found later takes it over.
     pub(super) fn bind_journals(&mut self) {
-        for session in 0..self.sessions.len() {
+        for session in self.pending_sessions() {
             let unbound = self.unbound(session);
             if unbound.is_empty() {
                 continue;
             }
-            let mut taken: Vec<String> =
-                self.tracks(session).filter_map(|track| track.child.clone()).collect();
+            let mut taken = self.bound(session);
             let mut orphans = Vec::new();
-            for (journal, at) in unbound.iter().copied() {
-                let Role::Child { agent_id } = self.journals[journal].tracks[at].mapper.role().clone() else {
-                    continue;
-                };
-                let named = self.journals[journal].launch.clone();
+            let mut found: Vec<(At, String)> = Vec::new();
+            for &(journal, owner) in &unbound {
+                let Some(agent_id) = agent_of(&*self.journals[journal].reader, owner) else { continue };
+                let named = self.journals[journal].told.launch.clone().filter(|_| owner == 0);
                 if let Some(launch) = &named {
-                    for mapper in self.launchers(session) {
-                        mapper.bind(launch, &agent_id);
-                    }
+                    self.each_launcher(session, |launches| {
+                        launches.bind(launch, &agent_id);
+                    });
                 }
-                let told = |mapper: &mut Mapper| mapper.launch_of(&agent_id).map(str::to_owned);
-                let launch = named.or_else(|| self.launchers(session).find_map(told));
-                let track = &mut self.journals[journal].tracks[at];
+                let mut launch = named;
+                self.each_launcher(session, |launches| {
+                    launch = launch.take().or_else(|| launches.of(&agent_id).map(str::to_owned));
+                });
                 match launch.filter(|launch| !taken.contains(launch)) {
                     Some(launch) => {
                         taken.push(launch.clone());
-                        track.child = Some(launch);
+                        found.push(((journal, owner), launch));
                     }
-                    None => orphans.extend(track.mapper.orphan()),
+                    None => orphans.extend(self.journals[journal].reader.orphan(owner)),
                 }
             }
-            let claimed: Vec<_> = self.launchers(session).flat_map(|mapper| mapper.claim(&orphans)).collect();
-            for (journal, at) in unbound {
-                let track = &mut self.journals[journal].tracks[at];
-                let Role::Child { agent_id } = track.mapper.role() else { continue };
-                if track.child.is_none() && !track.pending.is_empty() {
-                    let launch = claimed
-                        .iter()
-                        .find(|(claimant, launch)| claimant == agent_id && !taken.contains(launch));
-                    track.child = Some(launch.map_or_else(|| agent_id.clone(), |(_, launch)| launch.clone()));
+            let mut claimed = Vec::new();
+            self.each_launcher(session, |launches| claimed.extend(launches.claim(&orphans)));
+            for at in unbound {
+                let Some(agent_id) = agent_of(&*self.journals[at.0].reader, at.1) else { continue };
+                if found.iter().any(|(bound, _)| *bound == at) {
+                    continue;
                 }
+                let claim = claimed
+                    .iter()
+                    .find(|(claimant, launch)| *claimant == agent_id && !taken.contains(launch));
+                if let Some((_, launch)) = claim {
+                    taken.push(launch.clone());
+                    found.push((at, launch.clone()));
+                } else {
+                    let track = &mut self.journals[at.0].tracks[at.1];
+                    if !track.pending.is_empty() && track.binding == Binding::Unknown {
+                        track.binding = Binding::Unattributed(agent_id);
+                    }
+                }
+            }
+            for ((journal, owner), launch) in found {
+                let track = &mut self.journals[journal].tracks[owner];
+                if let Binding::Unattributed(former) = track.binding.clone() {
+                    self.read_again(session, &former);
+                }
+                self.journals[journal].tracks[owner].binding = Binding::Bound(launch);
             }
         }
     }
 
-    /// The places of the sub-agents' journals of a session that have no launch yet.
-    fn unbound(&self, session: usize) -> Vec<(usize, usize)> {
-        let is_unbound = |track: &Track| {
-            track.session == session && track.child.is_none() && *track.mapper.role() != Role::Root
-        };
-        let places = |(journal, tracks): (usize, &Vec<Track>)| {
-            let unbound = tracks.iter().enumerate().filter(|(_, track)| is_unbound(track));
-            unbound.map(|(at, _)| (journal, at)).collect::<Vec<_>>()
-        };
-        self.journals.iter().map(|journal| &journal.tracks).enumerate().flat_map(places).collect()
+    /// The sub-agents' places of a session that have no launch.
+    fn unbound(&mut self, session: usize) -> Vec<At> {
+        let mut unbound = Vec::new();
+        for &(at, owner) in &self.sessions[session].tracks {
+            let Journal { tracks, reader, .. } = &mut self.journals[at];
+            let track = &mut tracks[owner];
+            if !matches!(track.binding, Binding::Unknown | Binding::Unattributed(_)) {
+                continue;
+            }
+            if reader.launches(owner).is_some() {
+                unbound.push((at, owner));
+            } else if let Some(agent_id) = agent_of(&**reader, owner) {
+                // Its provider names a sub-agent by its own id.
+                track.binding = Binding::Bound(agent_id);
+            }
+        }
+        unbound
     }
 
-    fn tracks(&self, session: usize) -> impl Iterator<Item = &Track> {
-        let tracks = self.journals.iter().flat_map(|journal| &journal.tracks);
-        tracks.filter(move |track| track.session == session)
+    /// The launches of a session that have a journal.
+    fn bound(&self, session: usize) -> Vec<String> {
+        let tracks =
+            self.sessions[session].tracks.iter().map(|&(at, owner)| &self.journals[at].tracks[owner]);
+        let bound = tracks.filter_map(|track| match &track.binding {
+            Binding::Bound(launch) => Some(launch.clone()),
+            _ => None,
+        });
+        bound.collect()
     }
 
-    /// The mappers of a session that have launched something.
-    fn launchers(&mut self, session: usize) -> impl Iterator<Item = &mut Mapper> {
-        let tracks = self.journals.iter_mut().flat_map(|journal| &mut journal.tracks);
-        let launchers = tracks.filter(move |track| track.session == session && track.mapper.has_launches());
-        launchers.map(|track| &mut track.mapper)
+    fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
+        for &(at, owner) in &self.sessions[session].tracks {
+            if let Some(launches) = self.journals[at].reader.launches(owner)
+                && !launches.is_empty()
+            {
+                use_it(launches);
+            }
+        }
+    }
+}
+
+fn agent_of(reader: &dyn Reader, owner: usize) -> Option<String> {
+    match &reader.owners().get(owner)?.role {
+        Role::Root => None,
+        Role::Child { agent_id } => Some(agent_id.clone()),
     }
 }

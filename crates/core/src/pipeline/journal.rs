@@ -3,7 +3,6 @@
 //! Input: mapped items in the order of the journal. Output: items with a time and a place among those of other journals.
 //! Invariant: the order inside a journal stays. Never: believes a time beyond the present.
 
-use std::borrow::Cow;
 use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -11,30 +10,32 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::{JournalReport, SessionState};
 use crate::contract::{Moment, Timestamp};
 use crate::decode::{DiagnosticLog, Framer};
-use crate::providers::Mapped;
-use crate::providers::claude_code::{Mapper, Recognized, Role};
+use crate::providers::{Mapped, Provider, Reader, Recognized, Role, Told};
 
 #[derive(Debug)]
 pub(super) struct Journal {
     pub(super) path: String,
+    pub(super) provider: &'static dyn Provider,
     pub(super) recognized: Recognized,
-    /// The launch that a file beside the journal names.
-    pub(super) launch: Option<String>,
+    pub(super) told: Told,
+    pub(super) reader: Box<dyn Reader>,
     pub(super) framer: Framer,
     pub(super) log: DiagnosticLog,
+    /// One for each owner of the reader.
     pub(super) tracks: Vec<Track>,
-    /// The track of the last record that named a session.
-    pub(super) current: usize,
     pub(super) skipped: u64,
+    /// What was read: beyond the first byte of the last line.
+    pub(super) read: u64,
+    /// How far it was read before it was to be read again, for the owners at these places.
+    pub(super) read_before: u64,
+    pub(super) again: Vec<usize>,
 }
 
-/// The records of one session in one journal.
+/// The records of one agent in one journal.
 #[derive(Debug)]
 pub(super) struct Track {
     pub(super) session: usize,
-    pub(super) mapper: Mapper,
-    /// The sub-agent's id in the projection, for a sub-agent's journal that is placed.
-    pub(super) child: Option<String>,
+    pub(super) binding: Binding,
     pub(super) pending: Vec<Pending>,
     /// The first and the last time that a record of it had, whether or not it said anything.
     pub(super) first_time: Option<Timestamp<'static>>,
@@ -46,9 +47,34 @@ pub(super) struct Track {
     pub(super) placed: Option<Moment>,
 }
 
+/// Which child of its session the records are of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Binding {
+    /// The session's own.
+    Own,
+    /// A sub-agent's whose launch is not known yet; nothing was shown.
+    Unknown,
+    /// A sub-agent's that was shown as itself, for want of a launch.
+    Unattributed(String),
+    /// The sub-agent's with this id.
+    Bound(String),
+}
+
+impl Binding {
+    /// The sub-agent's id in the projection.
+    pub(super) fn child(&self) -> Option<&str> {
+        match self {
+            Self::Own | Self::Unknown => None,
+            Self::Unattributed(child) | Self::Bound(child) => Some(child),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) mapped: Mapped,
+    /// The type of its record.
+    pub(super) record: &'static str,
     pub(super) name: u128,
     /// Its own time, else the last one before it.
     pub(super) at: Option<Timestamp<'static>>,
@@ -81,7 +107,10 @@ pub(super) fn name(session_id: &str, role: &Role, mapped: &Mapped, line: &[u8]) 
 /// A pending item with its time.
 pub(super) struct Dated {
     pub(super) mapped: Mapped,
+    pub(super) record: &'static str,
     pub(super) name: u128,
+    /// The place of its journal.
+    pub(super) journal: usize,
     pub(super) child: Option<String>,
     pub(super) at: Timestamp<'static>,
     pub(super) estimated: bool,
@@ -89,11 +118,10 @@ pub(super) struct Dated {
 }
 
 impl Track {
-    pub(super) fn new(session: usize, role: Role) -> Self {
+    pub(super) fn new(session: usize, role: &Role) -> Self {
         Self {
             session,
-            mapper: Mapper::new(role),
-            child: None,
+            binding: if *role == Role::Root { Binding::Own } else { Binding::Unknown },
             pending: Vec::new(),
             first_time: None,
             last_time: None,
@@ -103,21 +131,35 @@ impl Track {
         }
     }
 
-    pub(super) fn note_time(&mut self, time: Option<&str>) {
-        let Some(time) = time.and_then(|text| Timestamp::parse(Cow::Borrowed(text))) else { return };
+    pub(super) fn forget_times(&mut self) {
+        self.first_time = None;
+        self.last_time = None;
+        self.highest = None;
+        self.believed = None;
+        self.placed = None;
+    }
+
+    pub(super) fn note_time(&mut self, time: Option<Timestamp<'static>>) {
+        let Some(time) = time else { return };
         self.highest = self.highest.max(Some(time.moment()));
-        self.last_time = Some(time.to_static());
-        self.first_time.get_or_insert_with(|| time.to_static());
+        self.first_time.get_or_insert_with(|| time.clone());
+        self.last_time = Some(time);
     }
 
     /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the first that follows. A
     /// time beyond `now` is none.
-    pub(super) fn date(&mut self, fallback: Moment, now: Option<Moment>, out: &mut Vec<Dated>) {
+    pub(super) fn date(
+        &mut self,
+        journal: usize,
+        fallback: Moment,
+        now: Option<Moment>,
+        out: &mut Vec<Dated>,
+    ) {
         let is_past = |at: Moment| now.is_none_or(|now| at <= now);
         let is_believed = |at: &Timestamp<'_>| is_past(at.moment());
         let later = self.pending.iter().find_map(|pending| pending.at.clone().filter(is_believed));
         let first = self.first_time.clone().filter(is_believed).or(later);
-        for Pending { mapped, name, at, place } in self.pending.drain(..) {
+        for Pending { mapped, record, name, at, place } in self.pending.drain(..) {
             let believed = at.filter(is_believed).or_else(|| self.believed.clone());
             self.believed.clone_from(&believed);
             let known = believed.or_else(|| first.clone());
@@ -128,7 +170,8 @@ impl Track {
                 .max(place.filter(|place| is_past(*place)))
                 .max((!estimated).then_some(at.moment()));
             let place = self.placed.unwrap_or_else(|| at.moment());
-            out.push(Dated { mapped, name, child: self.child.clone(), at, estimated, place });
+            let child = self.binding.child().map(str::to_owned);
+            out.push(Dated { mapped, record, name, journal, child, at, estimated, place });
         }
     }
 }
@@ -140,16 +183,19 @@ impl Journal {
             diagnostics.insert("too_many_sessions", self.skipped);
         }
         // Told once for a session, by the journal that is the session's own.
-        let own = self.tracks.iter().filter(|track| *track.mapper.role() == Role::Root);
+        let own = self.tracks.iter().filter(|track| track.binding == Binding::Own);
         let beyond: u64 = own.map(|track| sessions[track.session].bridge.beyond()).sum();
         if beyond > 0 {
             diagnostics.insert("too_many_children", beyond);
         }
-        let children = self.tracks.iter().filter(|track| track.mapper.records() > 0).map(|track| {
-            let session = &sessions[track.session];
-            (session.bridge.source().to_owned(), track.child.clone().unwrap_or_else(|| session.id.clone()))
-        });
-        let unknown_records = self.tracks.iter().map(|track| track.mapper.unknown_records()).sum();
+        let owners = self.reader.owners();
+        let children =
+            self.tracks.iter().zip(owners).filter(|(_, owner)| owner.records > 0).map(|(track, _)| {
+                let session = &sessions[track.session];
+                let child = track.binding.child().unwrap_or(&session.id);
+                (session.bridge.source().to_owned(), child.to_owned())
+            });
+        let unknown_records = owners.iter().map(|owner| owner.unknown_records).sum();
         if unknown_records > 0 {
             diagnostics.insert("unknown_record", unknown_records);
         }
@@ -157,7 +203,7 @@ impl Journal {
             path: self.path.clone(),
             children: children.collect(),
             diagnostics,
-            records: self.tracks.iter().map(|track| track.mapper.records()).sum(),
+            records: owners.iter().map(|owner| owner.records).sum(),
             unknown_records,
         }
     }

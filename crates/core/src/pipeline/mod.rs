@@ -3,33 +3,34 @@
 //! Input: journals, and their bytes in batches. Output: the projection, and what became of every event.
 //! Invariant: one batch or many, the same journals give the same records. Never: reads a file or a clock.
 
+mod again;
 mod bind;
 mod journal;
+mod process;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Kind, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
+use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
-use crate::project::{Applied, Config, Projector};
-use crate::providers::claude_code::{Recognized, RecordFault, Role, read};
+use crate::project::{Applied, Config, Projector, Status};
+use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
-use journal::{Dated, Journal, Pending, Track, name};
+use journal::{Binding, Dated, Journal, Pending, Track, name};
 
 /// The constant epoch of sessions on disk: their journals have no sequences that could start anew.
 pub const FILE_EPOCH: &str = "file";
-/// The name of the provider, the first part of its sources.
-pub const PROVIDER: &str = "claude-code";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
-/// Items remembered of a session with several journals of its own.
+/// Why an authority is asked about an agent whose process or session ended in an open turn.
+const OPEN_TURN: &str = "exit_with_open_turn";
+/// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
-/// Sessions that one journal may name; records of further ones are counted, not read.
-const SESSIONS_PER_JOURNAL: usize = 64;
 
 /// Names a journal of one pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,16 +43,24 @@ pub struct Pipeline {
     content: Content,
     journals: Vec<Journal>,
     sessions: Vec<SessionState>,
+    /// Their places by provider and id.
+    places: HashMap<(&'static str, String), usize>,
     /// Sessions that are read elsewhere.
     elsewhere: Arc<HashSet<String>>,
     waiting: usize,
+    again: Vec<JournalId>,
+    explainer: Explainer,
 }
 
 #[derive(Debug)]
 struct SessionState {
     id: String,
     bridge: Bridge,
-    /// Items that were taken, by name, where the session has several journals of its own: copies repeat records.
+    /// Its journals' tracks: the place of the journal, and of the owner in it.
+    tracks: Vec<(usize, usize)>,
+    /// Whether it has something to settle.
+    is_pending: bool,
+    /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
     taken: HashSet<u128>,
 }
 
@@ -82,8 +91,11 @@ impl Pipeline {
             content,
             journals: Vec::new(),
             sessions: Vec::new(),
+            places: HashMap::new(),
             elsewhere: Arc::default(),
             waiting: 0,
+            again: Vec::new(),
+            explainer: Explainer::default(),
         }
     }
 
@@ -92,77 +104,83 @@ impl Pipeline {
         self.elsewhere = sessions;
     }
 
-    /// Adds a journal. `launch` is the launch that a file beside it names (`toolUseId` of `agent-<id>.meta.json`).
+    /// Adds a journal of `provider`, and what stands beside it.
     pub fn add_journal(
         &mut self,
         path: impl Into<String>,
+        provider: &'static dyn Provider,
         recognized: Recognized,
-        launch: Option<String>,
+        told: Told,
     ) -> JournalId {
-        let session = session_index(&recognized.session_id, &mut self.sessions, self.content);
-        let track = Track::new(session, recognized.role.clone());
+        let reader = provider.reader(&recognized, told.clone());
         self.journals.push(Journal {
             path: path.into(),
+            provider,
             recognized,
-            launch,
+            told,
+            reader,
             framer: Framer::new(LINE_BYTES),
             log: DiagnosticLog::default(),
-            tracks: vec![track],
-            current: 0,
+            tracks: Vec::new(),
             skipped: 0,
+            read: 0,
+            read_before: 0,
+            again: Vec::new(),
         });
-        JournalId(self.journals.len() - 1)
+        let at = self.journals.len() - 1;
+        self.add_tracks(at);
+        JournalId(at)
     }
 
     /// Takes the next bytes of a journal. Their events are made by the next [`settle`](Self::settle).
     pub fn push(&mut self, journal: JournalId, chunk: &[u8]) {
-        let Self { journals, sessions, content, elsewhere, waiting, .. } = self;
-        let Some(Journal { recognized, framer, log, tracks, current, skipped, .. }) =
-            journals.get_mut(journal.0)
-        else {
-            return;
-        };
+        let JournalId(at) = journal;
+        let Some(journal) = self.journals.get_mut(at) else { return };
+        let mut framer = std::mem::replace(&mut journal.framer, Framer::new(LINE_BYTES));
         let mut mapped = Vec::new();
         framer.push(chunk, &mut |frame| {
-            let Some((bytes, place)) = line(&frame, log) else { return };
-            let read = read(bytes, |record| {
-                if let Some(session_id) = record.session_id() {
-                    if *recognized.session_id != *session_id && elsewhere.contains(session_id) {
-                        return;
-                    }
-                    let Some(track) = track_of(session_id, &recognized.role, tracks, sessions, *content)
-                    else {
-                        *skipped += 1;
-                        return;
-                    };
-                    *current = track;
+            let journal = &mut self.journals[at];
+            let Some((bytes, place)) = line(&frame, &mut journal.log) else { return };
+            let elsewhere = &self.elsewhere;
+            let read = journal.reader.read(bytes, place.0, &|id| elsewhere.contains(id), &mut mapped);
+            let (owner, record, time) = match read {
+                Ok(Line::Read { owner, record, time }) => (owner, record, time),
+                Ok(Line::Elsewhere) => return,
+                Ok(Line::Beyond) => {
+                    journal.skipped += 1;
+                    return;
                 }
-                let track = &mut tracks[*current];
-                track.note_time(record.timestamp());
-                track.mapper.record(record, place.0, &mut mapped);
-            });
-            match read {
-                Ok(()) => {}
-                Err(RecordFault::Json(fault)) => log_json_fault(log, fault, place, bytes),
+                Err(RecordFault::Json(fault)) => {
+                    return log_json_fault(&mut journal.log, fault, place, bytes);
+                }
                 Err(RecordFault::NotAnObject) => {
-                    log.add(
-                        DiagnosticCode::InvalidEvent,
-                        "the line is JSON but no object",
-                        place,
-                        bytes,
-                        false,
-                    );
+                    let message = "the line is JSON but no object";
+                    return journal.log.add(DiagnosticCode::InvalidEvent, message, place, bytes, false);
                 }
+            };
+            if owner >= journal.tracks.len() {
+                self.add_tracks(at);
             }
-            *waiting += mapped.len();
-            let track = &mut tracks[*current];
+            let journal = &mut self.journals[at];
+            journal.read = place.0 + 1;
+            if journal.is_known(owner, place.0) {
+                journal.tracks[owner].note_time(time);
+                return mapped.clear();
+            }
+            let track = &mut journal.tracks[owner];
+            let session = &mut self.sessions[track.session];
+            track.note_time(time);
+            self.waiting += mapped.len();
+            session.is_pending = true;
+            let Some(role) = journal.reader.owners().get(owner).map(|owner| &owner.role) else { return };
             let named = mapped.drain(..).map(|mapped| {
-                let name = name(&sessions[track.session].id, track.mapper.role(), &mapped, bytes);
+                let name = name(&session.id, role, &mapped, bytes);
                 let at = mapped.context.time.clone().or_else(|| track.last_time.clone());
-                Pending { mapped, name, at, place: track.highest }
+                Pending { mapped, record, name, at, place: track.highest }
             });
             track.pending.extend(named);
         });
+        self.journals[at].framer = framer;
     }
 
     /// Ends a journal: what no line end closed is reported.
@@ -191,40 +209,55 @@ impl Pipeline {
     ) {
         self.bind_journals();
         self.waiting = 0;
-        let mut order: Vec<usize> = (0..self.journals.len()).collect();
-        order.sort_by(|&left, &right| self.journals[left].path.cmp(&self.journals[right].path));
-        for session in 0..self.sessions.len() {
+        for session in self.pending_sessions() {
             let mut merged = Vec::new();
-            let mut own_journals = 0;
-            for &journal in &order {
-                for track in self.journals[journal].tracks.iter_mut().filter(|track| track.session == session)
-                {
-                    own_journals += usize::from(*track.mapper.role() == Role::Root);
-                    track.date(fallback, now, &mut merged);
-                }
+            let (mut agents, mut has_copies) = (HashSet::new(), false);
+            let state = &mut self.sessions[session];
+            state.is_pending = false;
+            state.tracks.sort_by(|left, right| {
+                let path = |at: usize| &self.journals[at].path;
+                path(left.0).cmp(path(right.0)).then(left.cmp(right))
+            });
+            for &(journal, owner) in &state.tracks {
+                let track = &mut self.journals[journal].tracks[owner];
+                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
+                track.date(journal, fallback, now, &mut merged);
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
-            let SessionState { bridge, taken, .. } = &mut self.sessions[session];
-            for dated in &merged {
-                if own_journals > 1 && taken.len() < REPEATS && !taken.insert(dated.name) {
+            let SessionState { bridge, taken, .. } = state;
+            for (at, dated) in merged.iter().enumerate() {
+                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
                 }
-                let Dated { mapped, name, child, at, estimated, .. } = dated;
+                let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
+                let (journal, record, offset) = (*journal, *record, mapped.context.offset);
                 let item = Item {
                     scope: child.as_deref().map_or(Scope::Root, Scope::Child),
                     name: *name,
-                    at: at.clone(),
+                    at: time.clone(),
                     estimated: *estimated,
                     turn_id: mapped.context.turn_id.as_deref(),
                     said: &mapped.said,
                 };
-                let projector = &mut self.projector;
-                bridge.take(&item, &mut |event| {
+                // Only the projection knows what authorities said.
+                if let Some((id, life)) = bridge.may_renew(&item)
+                    && let Some(record) = self.projector.record(bridge.source(), &life)
+                    && let Some(ended_at) = record.ended_at()
+                {
+                    bridge.end(&id, record.state, ended_at);
+                }
+                let (projector, explainer) = (&mut self.projector, &mut self.explainer);
+                let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = projector.apply_once(&event, ahead.map(|now| now.min(fallback)));
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)));
+                    explainer.note(&event, &outcome, Origin { journal, offset, record });
                     on_event(&event, &outcome);
-                });
+                };
+                let next = merged.get(at + 1);
+                let ends_record =
+                    next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
+                bridge.take(&item, ends_record, &mut emit);
             }
         }
     }
@@ -238,6 +271,20 @@ impl Pipeline {
     /// The projection, to be asked with a time.
     pub fn projector_mut(&mut self) -> &mut Projector {
         &mut self.projector
+    }
+
+    /// The sessions whose journals it has: provider's name and id.
+    pub fn sessions(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.places.keys().cloned()
+    }
+
+    /// What stands behind the state of a child.
+    #[must_use]
+    pub fn explain(&self, source: &str, child_id: &str) -> Option<Explanation> {
+        let record = self.projector.record(source, child_id)?;
+        Some(self.explainer.explain(record, |journal| {
+            self.journals.get(journal).map(|journal| journal.path.clone()).unwrap_or_default()
+        }))
     }
 
     /// What each journal was found to be, in the order in which they were added.
@@ -264,38 +311,49 @@ impl Pipeline {
     pub fn diagnostics(&self) -> impl Iterator<Item = (&str, &DiagnosticLog)> {
         self.journals.iter().map(|journal| (journal.path.as_str(), &journal.log))
     }
-}
 
-fn session_index(id: &str, sessions: &mut Vec<SessionState>, content: Content) -> usize {
-    sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
-        let session = Session {
-            provider: PROVIDER.to_owned(),
-            session_id: id.to_owned(),
-            epoch: FILE_EPOCH.to_owned(),
-            content,
-        };
-        sessions.push(SessionState {
-            id: id.to_owned(),
-            bridge: Bridge::new(session),
-            taken: HashSet::new(),
-        });
-        sessions.len() - 1
-    })
-}
-
-/// The track of a session in a journal; a further session of the journal gets one, as far as there is room.
-fn track_of(
-    session_id: &str,
-    role: &Role,
-    tracks: &mut Vec<Track>,
-    sessions: &mut Vec<SessionState>,
-    content: Content,
-) -> Option<usize> {
-    let known = tracks.iter().position(|track| sessions[track.session].id == session_id);
-    if known.is_none() && tracks.len() < SESSIONS_PER_JOURNAL {
-        let session = session_index(session_id, sessions, content);
-        tracks.push(Track::new(session, role.clone()));
-        return Some(tracks.len() - 1);
+    /// The places of sessions that have something to settle.
+    fn pending_sessions(&self) -> Vec<usize> {
+        (0..self.sessions.len()).filter(|&session| self.sessions[session].is_pending).collect()
     }
-    known
+
+    /// Gives each owner of a journal's reader its track.
+    fn add_tracks(&mut self, at: usize) {
+        let journal = &mut self.journals[at];
+        let provider = journal.provider.name();
+        for owner in &journal.reader.owners()[journal.tracks.len()..] {
+            let place = (provider, owner.session_id.clone());
+            let session = *self.places.entry(place).or_insert_with(|| {
+                let session = Session {
+                    source: format!("{provider}/{}", owner.session_id),
+                    provider: provider.to_owned(),
+                    session_id: owner.session_id.clone(),
+                    epoch: FILE_EPOCH.to_owned(),
+                    content: self.content,
+                    external: true,
+                    capabilities: Capabilities { history: Capability::Known, ..Capabilities::default() },
+                };
+                self.sessions.push(SessionState {
+                    id: owner.session_id.clone(),
+                    bridge: Bridge::new(session),
+                    tracks: Vec::new(),
+                    is_pending: false,
+                    taken: HashSet::new(),
+                });
+                self.sessions.len() - 1
+            });
+            self.sessions[session].tracks.push((at, journal.tracks.len()));
+            journal.tracks.push(Track::new(session, &owner.role));
+        }
+    }
+}
+
+/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+fn apply(projector: &mut Projector, event: &Event<'_>, received_at: Option<Moment>) -> Outcome {
+    let outcome = projector.apply_once(event, received_at)?;
+    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
+        let at = event.observed_at.moment();
+        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
+    }
+    Ok(outcome)
 }

@@ -38,12 +38,18 @@ impl<T, const N: usize> Ring<T, N> {
 pub struct Audit {
     /// The source.
     pub source: String,
-    /// Before.
-    pub from: String,
+    /// The child; nothing where the source itself changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_id: Option<String>,
+    /// Before: a state, or an epoch; nothing where the child was not known.
+    pub from: Option<String>,
     /// After.
     pub to: String,
+    /// The snapshot that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_id: Option<String>,
     /// When the authority observed it.
     pub observed_at: String,
-    /// What kind of change: `epoch_advanced`.
+    /// What kind of change: `authoritative_snapshot` or `epoch_advanced`.
     pub reason: &'static str,
 }

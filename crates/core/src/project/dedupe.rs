@@ -14,7 +14,8 @@ pub const SEQUENCE_HASHES: usize = 64;
 pub const UNSEQUENCED: usize = 1024;
 /// Runs of seen sequences; beyond it the two oldest are joined and the hole between them is given up.
 pub const RANGES: usize = 192;
-const BLOCK: usize = 64;
+/// Unsequenced events that are let go at once.
+pub const BLOCK: usize = 64;
 
 /// What an identity is to a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub enum Identity {
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    sequences: Sequences,
-    ids: Ids,
+    pub(super) sequences: Sequences,
+    pub(super) ids: Ids,
 }
 
 /// What names an event within its child and epoch.
@@ -70,6 +71,19 @@ impl Seen {
             Name::Sequence(sequence) => self.sequences.insert(sequence, content),
             Name::Id(id, at) => self.ids.insert(id, pack(content), at),
         }
+    }
+
+    /// An authority knows everything up to `sequence`, else up to the highest seen: no hole below it matters any more.
+    pub(super) fn settle(&mut self, sequence: Option<u64>) {
+        self.sequences.settle(sequence);
+    }
+
+    /// What was seen stays seen; with which content is no longer known, as hashes of other keys say nothing.
+    pub(super) fn forget_contents(&mut self) {
+        self.sequences.hashes.clear();
+        let newest = self.ids.blocks.iter().map(|block| block.newest).max();
+        self.ids.newest_evicted = self.ids.newest_evicted.max(newest);
+        self.ids.blocks.clear();
     }
 
     /// The highest sequence seen.
@@ -107,14 +121,14 @@ fn unpack(packed: u64) -> Content {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Sequences {
-    /// The first sequence received in the epoch.
-    base: u64,
+pub(super) struct Sequences {
+    /// The first sequence received in the epoch, or the last that an authority settled.
+    pub(super) base: u64,
     /// Seen sequences as disjoint, non-adjacent, ascending runs, both ends included.
-    ranges: Vec<(u64, u64)>,
+    pub(super) ranges: Vec<(u64, u64)>,
     /// Holes below this sequence may have been given up.
-    gave_up_below: Option<u64>,
-    hashes: VecDeque<(u64, Content)>,
+    pub(super) gave_up_below: Option<u64>,
+    pub(super) hashes: VecDeque<(u64, Content)>,
 }
 
 impl Sequences {
@@ -145,6 +159,16 @@ impl Sequences {
         }
         self.hashes.push_back((sequence, content));
         self.add_run(sequence);
+    }
+
+    fn settle(&mut self, sequence: Option<u64>) {
+        if let Some(sequence) = sequence.filter(|&sequence| !self.contains(sequence)) {
+            self.add_run(sequence);
+        }
+        if let Some(&(_, last)) = self.ranges.last() {
+            self.base = last;
+        }
+        self.gave_up_below = None;
     }
 
     fn add_run(&mut self, sequence: u64) {
@@ -198,16 +222,16 @@ fn room(length: usize) -> usize {
 
 /// Ids in blocks, let go a block at a time, so that a time per block is enough.
 #[derive(Clone, Debug, Default)]
-struct Ids {
-    blocks: VecDeque<Block>,
-    newest_evicted: Option<Moment>,
+pub(super) struct Ids {
+    pub(super) blocks: VecDeque<Block>,
+    pub(super) newest_evicted: Option<Moment>,
 }
 
 #[derive(Clone, Debug)]
-struct Block {
-    ids: Vec<u64>,
-    contents: Vec<u64>,
-    newest: Moment,
+pub(super) struct Block {
+    pub(super) ids: Vec<u64>,
+    pub(super) contents: Vec<u64>,
+    pub(super) newest: Moment,
 }
 
 impl Ids {

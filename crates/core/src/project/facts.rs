@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
-use crate::agent::Outcome;
+use crate::agent::{ContextUse, Outcome};
 use crate::contract::{Moment, WaitingReason};
 use crate::json::Json;
 
@@ -15,6 +15,8 @@ use crate::json::Json;
 pub const RECENT_TURNS: usize = 32;
 /// Open tools and open waits that are kept by name.
 pub const OPEN: usize = 64;
+/// UTF-8 bytes of a text that is kept; a longer one is left out, never cut.
+pub const FACT_BYTES: usize = 4096;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +43,8 @@ pub struct Facts {
     pub waits: Vec<Wait>,
     /// Tokens used.
     pub usage: Option<Usage>,
+    /// How full its context is.
+    pub context: Option<ContextUse>,
     /// How its process ended, where that was said.
     pub exit: Option<Exit>,
 }
@@ -119,7 +123,7 @@ pub struct Wait {
     /// Since when.
     pub since: Moment,
     #[serde(skip)]
-    turn_id: Option<String>,
+    pub(super) turn_id: Option<String>,
 }
 
 /// Tokens used, each message counted once.
@@ -132,7 +136,7 @@ pub struct Usage {
     /// Written.
     pub output: u64,
     #[serde(skip)]
-    last: Option<(String, [u64; 3])>,
+    pub(super) last: Option<(String, [u64; 3])>,
 }
 
 /// How a process ended.
@@ -154,6 +158,11 @@ pub fn waiting_reason(state: Option<&str>, reason: Option<&str>) -> WaitingReaso
     }
 }
 
+/// The text of the member `key`, where it is not too long.
+fn said<'a>(json: &'a Json, key: &str) -> Option<&'a str> {
+    json.text_at(key).filter(|text| text.len() <= FACT_BYTES)
+}
+
 impl Facts {
     /// Adds what the details of an event observed at `at` say.
     pub fn fold(&mut self, details: &Json, at: Moment) {
@@ -161,13 +170,13 @@ impl Facts {
             self.fold_facts(facts);
         }
         if let Some(agent) = details.get("agent") {
-            self.fold_agent(agent, details.text_at("turnId"), at);
+            self.fold_agent(agent, said(details, "turnId"), at);
         }
     }
 
     fn fold_facts(&mut self, facts: &Json) {
         let set = |slot: &mut Option<String>, key: &str| {
-            if let Some(text) = facts.text_at(key) {
+            if let Some(text) = said(facts, key) {
                 *slot = Some(text.to_owned());
             }
         };
@@ -176,6 +185,13 @@ impl Facts {
         set(&mut self.agent_version, "agentVersion");
         set(&mut self.place.cwd, "cwd");
         set(&mut self.place.branch, "branch");
+        set(&mut self.title, "title");
+        set(&mut self.model, "model");
+        if let Some(context) = facts.get("context")
+            && let Some(used) = tokens(context, "used")
+        {
+            self.context = Some(ContextUse { used, window: tokens(context, "window") });
+        }
         if let Some(Json::Array(messages)) = facts.get("usage") {
             let usage = self.usage.get_or_insert_default();
             for message in messages {
@@ -185,27 +201,27 @@ impl Facts {
     }
 
     fn fold_agent(&mut self, agent: &Json, turn_id: Option<&str>, at: Moment) {
-        match agent.text_at("kind").unwrap_or_default() {
+        match said(agent, "kind").unwrap_or_default() {
             "session.started" | "agent.metadata" | "subagent.started" => {
-                if let Some(title) = agent.text_at("title") {
+                if let Some(title) = said(agent, "title") {
                     self.title = Some(title.to_owned());
                 }
-                if let Some(model) = agent.get("model").and_then(|model| model.text_at("id")) {
+                if let Some(model) = agent.get("model").and_then(|model| said(model, "id")) {
                     self.model = Some(model.to_owned());
                 }
             }
             "turn.started" => {
-                if let Some(id) = agent.text_at("turnId") {
+                if let Some(id) = said(agent, "turnId") {
                     self.start_turn(id);
                 }
             }
             "agent.done" => {
-                let outcome = agent.text_at("outcome").and_then(Outcome::parse);
+                let outcome = said(agent, "outcome").and_then(Outcome::parse);
                 self.end_turn(turn_id, outcome);
             }
             "tool.started" => {
                 self.tools.count += 1;
-                if let (Some(id), Some(name)) = (agent.text_at("toolId"), agent.text_at("name"))
+                if let (Some(id), Some(name)) = (said(agent, "toolId"), said(agent, "name"))
                     && self.tools.open.len() < OPEN
                 {
                     let (tool_id, name) = (id.to_owned(), name.to_owned());
@@ -213,24 +229,24 @@ impl Facts {
                 }
             }
             "tool.finished" => {
-                let id = agent.text_at("toolId");
+                let id = said(agent, "toolId");
                 self.tools.open.retain(|tool| Some(tool.tool_id.as_str()) != id);
             }
             "wait.started" => {
-                if let Some(id) = agent.text_at("waitId")
+                if let Some(id) = said(agent, "waitId")
                     && self.waits.len() < OPEN
                     && !self.waits.iter().any(|wait| wait.wait_id == id)
                 {
                     self.waits.push(Wait {
                         wait_id: id.to_owned(),
-                        reason: waiting_reason(agent.text_at("state"), agent.text_at("reason")),
+                        reason: waiting_reason(said(agent, "state"), said(agent, "reason")),
                         since: at,
                         turn_id: turn_id.map(str::to_owned),
                     });
                 }
             }
             "wait.finished" => {
-                let id = agent.text_at("waitId");
+                let id = said(agent, "waitId");
                 self.waits.retain(|wait| Some(wait.wait_id.as_str()) != id);
             }
             "agent.exited" => {
@@ -239,7 +255,7 @@ impl Facts {
                     Json::Number(code) => Some(*code as i32),
                     _ => None,
                 });
-                self.exit = Some(Exit { code, signal: agent.text_at("signal").map(str::to_owned) });
+                self.exit = Some(Exit { code, signal: said(agent, "signal").map(str::to_owned) });
             }
             _ => {}
         }
@@ -282,14 +298,19 @@ impl Facts {
     }
 }
 
+/// A number of tokens.
+fn tokens(counts: &Json, key: &str) -> Option<u64> {
+    match counts.get(key) {
+        Some(Json::Number(number)) => crate::json::safe_integer(*number),
+        _ => None,
+    }
+}
+
 impl Usage {
     /// Adds the tokens of a message; a later count of the same message replaces the earlier one.
     fn add(&mut self, usage: &Json) {
-        let Some(message) = usage.text_at("messageId") else { return };
-        let tokens = ["input", "cached", "output"].map(|key| match usage.get(key) {
-            Some(Json::Number(number)) => crate::json::safe_integer(*number).unwrap_or(0),
-            _ => 0,
-        });
+        let Some(message) = said(usage, "messageId") else { return };
+        let tokens = ["input", "cached", "output"].map(|key| tokens(usage, key).unwrap_or(0));
         let [input, cached, output] = match &self.last {
             Some((id, counted)) if id == message => *counted,
             _ => [0; 3],

@@ -3,6 +3,8 @@
 //! Input: nothing of its own; the projector fills it. Output: its public view as JSON.
 //! Invariant: every member is backed by an event, a mark or an authority.
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer};
 
 use super::audit::Ring;
@@ -10,7 +12,7 @@ use super::content::Content;
 use super::dedupe::Seen;
 use super::facts::Facts;
 use super::report::Note;
-use crate::contract::{Capabilities, Kind, Lineage, Moment, State, WaitingReason};
+use crate::contract::{Capabilities, Capability, Kind, Lineage, Moment, State, WaitingReason};
 
 /// Late events kept of one child.
 pub const LATE: usize = 16;
@@ -50,8 +52,61 @@ pub struct Record {
     pub notes: Option<Box<Ring<NoteEvent, NOTES>>>,
     /// What bridged events add up to.
     pub facts: Option<Box<Facts>>,
+    /// Its process, as the host sees it; no event says it, and no journal keeps it.
+    pub process: Option<Process>,
     pub(super) seen: Seen,
     pub(super) last_state_sequence: Option<u64>,
+    /// When its last state event was observed, also one that gave the same state again.
+    pub(super) last_state_at: Moment,
+    /// Whether it was due and spared, so that nothing is to look at it until something changes.
+    pub(super) spared: bool,
+    pub(super) authority: Option<Box<Authority>>,
+}
+
+/// What snapshots and corrections left behind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Authority {
+    /// When the newest snapshot whose entry about it was accepted was observed.
+    pub(super) entry_at: Option<Moment>,
+    /// Complete snapshots in a row that left it out.
+    pub(super) missed: Option<Missed>,
+    pub(super) corrections: Corrections,
+}
+
+/// Complete snapshots in a row that left a child out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missed {
+    pub(super) count: u64,
+    /// When the last of them was observed.
+    pub(super) at: Moment,
+}
+
+/// Corrections that were written: how many, and which of them are known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Corrections {
+    pub(super) count: u64,
+    pub(super) seen: Seen,
+}
+
+/// A process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Whether it lives.
+    pub alive: Alive,
+}
+
+/// Whether a process lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alive {
+    /// It does, and it is the one that was recorded.
+    Yes,
+    /// It does not.
+    No,
+    /// Nothing tells.
+    Unknown,
 }
 
 /// A moment, and whether it was estimated.
@@ -64,32 +119,66 @@ pub struct Estimate {
 }
 
 /// How fresh the evidence of a child is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Freshness {
-    /// The newest accepted activity, heartbeat or state event.
+    /// The newest accepted activity, heartbeat or state event, or snapshot entry.
     pub newest: Estimate,
     /// Set while the child is stale.
-    pub stale: Option<Stale>,
+    pub stale: Option<Box<Stale>>,
     /// Set while an authority is to be asked.
-    pub reconciliation: Option<Reconciliation>,
+    pub reconciliation: Option<Box<Reconciliation>>,
 }
 
 /// Why a child is stale.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stale {
-    /// Why.
-    pub reason: Note,
+    /// Why: a note's word.
+    pub reason: Cow<'static, str>,
     /// Evidence newer than this would have prevented the mark, and clears it.
     pub threshold: Moment,
 }
 
 /// A question to an authority that is open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Reconciliation {
-    /// Why it was opened.
-    pub reason: Note,
+    /// Why it was opened: a note's word, or what the host said.
+    pub reason: Cow<'static, str>,
     /// Until when an answer is waited for.
     pub deadline: Moment,
+    /// Evidence newer than this answers it; nothing where only an authority can.
+    pub answered_after: Option<Moment>,
+    /// What is known of the asking.
+    pub asked: Asked,
+}
+
+/// What is known of the asking of an open question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asked {
+    /// The projection opened it by itself; whether anybody asks is not known.
+    Unasked,
+    /// The host asks.
+    Pending,
+    /// The host asked, and no answer came.
+    Unanswered,
+}
+
+impl Asked {
+    /// The word used everywhere.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unasked => "unasked",
+            Self::Pending => "pending",
+            Self::Unanswered => "unanswered",
+        }
+    }
+
+    /// What this word means.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Unasked, Self::Pending, Self::Unanswered].into_iter().find(|asked| asked.as_str() == word)
+    }
 }
 
 /// An event that came after the end.
@@ -132,6 +221,38 @@ impl Record {
     pub fn ended_at(&self) -> Option<Moment> {
         self.state.is_terminal().then_some(self.state_since)
     }
+
+    /// What came of asking about it: `pending` or `unanswered` where there is somebody to ask, `unavailable` where it is stale and
+    /// there is nobody, nothing where there is no question.
+    #[must_use]
+    pub fn reconcile(&self) -> Option<&'static str> {
+        let open = self.freshness.reconciliation.as_deref();
+        let is_stale = self.freshness.stale.is_some();
+        let has_snapshots = self.capabilities.snapshot == Capability::Known
+            || self
+                .authority
+                .as_ref()
+                .is_some_and(|authority| authority.entry_at.is_some() || authority.missed.is_some());
+        match open.map(|open| open.asked) {
+            Some(Asked::Unanswered) => Some("unanswered"),
+            Some(Asked::Pending) => Some("pending"),
+            Some(Asked::Unasked) if has_snapshots => Some("pending"),
+            _ => is_stale.then_some("unavailable"),
+        }
+    }
+
+    /// Whether silence says nothing about it: it waits for its user, and its process lives.
+    #[must_use]
+    pub fn is_idle_and_alive(&self) -> bool {
+        self.state == State::Waiting
+            && self.waiting_reason == Some(WaitingReason::Prompt)
+            && self.lineage.parent_child_id.is_none()
+            && self.process.is_some_and(|process| process.alive == Alive::Yes)
+    }
+
+    pub(super) fn authority(&mut self) -> &mut Authority {
+        self.authority.get_or_insert_default()
+    }
 }
 
 impl Serialize for Record {
@@ -173,9 +294,12 @@ impl Serialize for Record {
 impl Serialize for Reconciliation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
-        let mut map = serializer.serialize_map(Some(2))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("reason", &self.reason)?;
         map.serialize_entry("deadlineAt", &self.deadline)?;
+        if self.asked != Asked::Unasked {
+            map.serialize_entry("asked", &self.asked)?;
+        }
         map.end()
     }
 }

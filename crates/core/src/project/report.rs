@@ -108,9 +108,57 @@ pub enum Note {
     EpochAdvanced,
     /// Nothing was heard for too long.
     Silence,
+    /// The reconciliation is still open; its deadline has not passed.
+    ReconciliationPending,
+    /// The authority said that the child is gone.
+    ReconciliationFailed,
+    /// Asking got no answer.
+    ReconciliationUnanswered,
+    /// A snapshot changed the state.
+    AuthoritativeSnapshot,
+    /// A snapshot made the child known.
+    SnapshotAdmitted,
+    /// The entry of a snapshot is older than what is known.
+    SnapshotOutdated,
+    /// The snapshot was seen before, or a newer one was.
+    SnapshotRepeated,
+    /// A snapshot gives another state to a child that has ended.
+    EndContradicted,
+    /// Complete snapshots in a row left the child out.
+    CompleteSnapshotMissing,
+    /// A part of a checkpoint is missing, or cannot be read.
+    CheckpointBroken,
 }
 
 impl Note {
+    /// All, in declaration order.
+    pub const ALL: [Self; 24] = [
+        Self::EpochRetired,
+        Self::EpochConflict,
+        Self::IdentityConflict,
+        Self::IdentityEvicted,
+        Self::IdentityUnchecked,
+        Self::UnknownChild,
+        Self::SequenceGap,
+        Self::MissingEdge,
+        Self::LateSequence,
+        Self::LateEvidence,
+        Self::History,
+        Self::LineageChanged,
+        Self::EpochAdvanced,
+        Self::Silence,
+        Self::ReconciliationPending,
+        Self::ReconciliationFailed,
+        Self::ReconciliationUnanswered,
+        Self::AuthoritativeSnapshot,
+        Self::SnapshotAdmitted,
+        Self::SnapshotOutdated,
+        Self::SnapshotRepeated,
+        Self::EndContradicted,
+        Self::CompleteSnapshotMissing,
+        Self::CheckpointBroken,
+    ];
+
     /// The stable text form.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -129,7 +177,23 @@ impl Note {
             Self::LineageChanged => "lineage_changed",
             Self::EpochAdvanced => "epoch_advanced",
             Self::Silence => "silence",
+            Self::ReconciliationPending => "reconciliation_pending",
+            Self::ReconciliationFailed => "reconciliation_failed",
+            Self::ReconciliationUnanswered => "reconciliation_unanswered",
+            Self::AuthoritativeSnapshot => "authoritative_snapshot",
+            Self::SnapshotAdmitted => "snapshot_admitted",
+            Self::SnapshotOutdated => "snapshot_outdated",
+            Self::SnapshotRepeated => "snapshot_repeated",
+            Self::EndContradicted => "end_contradicted",
+            Self::CompleteSnapshotMissing => "complete_snapshot_missing",
+            Self::CheckpointBroken => "checkpoint_broken",
         }
+    }
+
+    /// The note with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|note| note.as_str() == word)
     }
 
     /// One sentence with the remedy.
@@ -164,6 +228,30 @@ impl Note {
             Self::LineageChanged => "a child keeps its first lineage; a new life is a new child",
             Self::EpochAdvanced => "the source entered a new epoch; its sequences start anew",
             Self::Silence => "nothing was heard for the whole freshness window; a reconciliation is open",
+            Self::ReconciliationPending => {
+                "the deadline of the reconciliation has not passed; say it again then, unless evidence comes"
+            }
+            Self::ReconciliationFailed => "the authority said that the child is gone: it is lost",
+            Self::ReconciliationUnanswered => {
+                "nobody answered; that says nothing about the child, so ask again later"
+            }
+            Self::AuthoritativeSnapshot => "a complete snapshot corrected the state",
+            Self::SnapshotAdmitted => {
+                "a complete snapshot made this child known; what it did before is unknown"
+            }
+            Self::SnapshotOutdated => "newer evidence of the child is known; the entry changes nothing",
+            Self::SnapshotRepeated => {
+                "the snapshot was seen before, or is older than the last accepted one; it changes nothing"
+            }
+            Self::EndContradicted => {
+                "the child has ended and stays as it ended, although the snapshot gives another state"
+            }
+            Self::CheckpointBroken => {
+                "a part of a checkpoint is missing or cannot be read; what was known stays"
+            }
+            Self::CompleteSnapshotMissing => {
+                "complete snapshots in a row left the child out; that ends nothing, a reconciliation is open"
+            }
         }
     }
 }
@@ -190,5 +278,16 @@ pub struct Applied {
 impl Applied {
     pub(super) fn new(status: Status, note: Option<Note>, record: Option<RecordKey>) -> Self {
         Self { status, note, also: None, record }
+    }
+
+    /// Whether events are missing that only a complete snapshot can make up for.
+    #[must_use]
+    pub fn wants_snapshot(&self) -> bool {
+        matches!(self.note, Some(Note::UnknownChild | Note::SequenceGap | Note::MissingEdge))
+    }
+
+    /// Whether something changed that no event of the child said.
+    pub(super) fn is_correction(&self) -> bool {
+        matches!(self.status, Status::Applied | Status::Stale)
     }
 }

@@ -3,13 +3,15 @@
 //! Input: a projection, and what is known beside it. Output: one row per life that is shown, in tree order.
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
 use super::facts::{Facts, OpenTool, Place, Turn, Turns, Usage, Wait};
 use super::lives::Lives;
-use super::record::Record;
+use super::record::{Alive, Record};
+use crate::agent::ContextUse;
 use crate::contract::{Capability, Moment, State, WaitingReason};
 
 /// What is known of a child beside its record.
@@ -117,8 +119,8 @@ pub struct RowFreshness {
     /// Whether that is too old.
     pub stale: bool,
     /// Why it is stale.
-    pub reason: Option<&'static str>,
-    /// What came of asking: `unavailable` where there is nobody to ask.
+    pub reason: Option<Cow<'static, str>>,
+    /// What came of asking, see [`Record::reconcile`].
     pub reconcile: Option<&'static str>,
 }
 
@@ -138,7 +140,7 @@ pub struct Evidence {
     /// The process.
     pub pid: Option<u32>,
     /// Whether it lives: `unknown` where nothing tells.
-    pub process_alive: &'static str,
+    pub process_alive: Alive,
 }
 
 /// See [`Row::outcome`].
@@ -155,15 +157,6 @@ pub struct RowOutcome {
     pub signal: Option<String>,
     /// Whether the cause of the end is known.
     pub cause: Capability,
-}
-
-/// See [`Row::context`].
-#[derive(Clone, Debug, Serialize)]
-pub struct ContextUse {
-    /// Tokens in it.
-    pub used: u64,
-    /// Tokens that fit.
-    pub window: Option<u64>,
 }
 
 /// What a row's source can tell.
@@ -304,7 +297,9 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         Some(WaitingReason::Prompt) if live_children > 0 => Some(WaitingReason::Child),
         reason => reason,
     };
-    let stale = record.freshness.stale;
+    let stale = record.freshness.stale.as_deref();
+    // Nothing of an agent that is over goes on, whether or not its journal came to say so.
+    let is_over = record.state.is_terminal();
     let exit = facts.exit.clone().unwrap_or_default();
     Row {
         child_id: record.child_id.to_string(),
@@ -318,13 +313,13 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         state: record.state,
         state_since: record.state_since,
         waiting_reason,
-        waits: facts.waits.clone(),
-        turn: facts.turn.clone(),
+        waits: if is_over { Vec::new() } else { facts.waits.clone() },
+        turn: facts.turn.clone().map(|turn| Turn { open: turn.open && !is_over, ..turn }),
         turns: facts.turns.clone(),
         activity: record.activity.as_deref().map(str::to_owned),
         tools: RowTools {
             count: is_counted(record, facts).then_some(facts.tools.count),
-            open: facts.tools.open.clone(),
+            open: if is_over { Vec::new() } else { facts.tools.open.clone() },
         },
         live_children,
         title: facts.title.clone(),
@@ -335,10 +330,13 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
             at: record.freshness.newest.at,
             estimated: record.freshness.newest.estimated,
             stale: stale.is_some(),
-            reason: stale.map(|stale| stale.reason.as_str()),
-            reconcile: stale.map(|_| "unavailable"),
+            reason: stale.map(|stale| stale.reason.clone()),
+            reconcile: record.reconcile(),
         },
-        evidence: Evidence { pid: None, process_alive: "unknown" },
+        evidence: Evidence {
+            pid: record.process.map(|process| process.pid),
+            process_alive: record.process.map_or(Alive::Unknown, |process| process.alive),
+        },
         outcome: RowOutcome {
             terminal: record.state.is_terminal().then_some(record.state),
             exit_code: exit.code,
@@ -346,7 +344,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
             cause: record.capabilities.terminal_cause,
         },
         usage: facts.usage.clone(),
-        context: None,
+        context: facts.context,
         transcript,
         result: None,
         capabilities: RowCapabilities {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::content::{Content, is_estimated};
 use super::dedupe::{Identity, Name, Seen};
 use super::projector::RecordKey;
-use super::record::{Estimate, LateEvidence, NoteEvent, Reconciliation, Record};
+use super::record::{Asked, Estimate, LateEvidence, NoteEvent, Reconciliation, Record};
 use super::report::{Applied, Note, Status};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State, Timestamp};
 use crate::json::Json;
@@ -62,6 +62,9 @@ impl Record {
     pub(super) fn restart_window(&mut self) {
         self.seen = if self.gap_detected { Seen::with_lost_events() } else { Seen::default() };
         self.last_state_sequence = None;
+        if let Some(authority) = &mut self.authority {
+            authority.corrections.seen = Seen::default();
+        }
     }
 
     /// Check 8: whether the edge is missing and may be explained by a missing event; an error where it may not.
@@ -95,6 +98,7 @@ impl Record {
             }
             self.waiting_reason = event.waiting_reason;
             self.last_state_sequence = event.sequence.or(self.last_state_sequence);
+            self.last_state_at = event.observed_at.moment();
             if state.is_terminal() {
                 self.freshness.stale = None;
                 self.freshness.reconciliation = None;
@@ -118,17 +122,19 @@ impl Record {
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
             self.lineage.adopted_at = arrival.event.lineage.adopted_at.as_ref().map(Timestamp::to_static);
         }
-        // The first real time takes the place of an estimated one, so that it may go back, once.
+        self.freshen(Estimate { at: arrival.at, estimated });
+        let newest = self.freshness.newest.at;
+        self.freshness.stale.take_if(|stale| newest > stale.threshold);
+        self.freshness.reconciliation.take_if(|open| open.answered_after.is_some_and(|after| newest > after));
+    }
+
+    /// Takes a time for the newest evidence where it is newer, or the first real one: that takes the place of an estimated one, so
+    /// that it may go back, once.
+    pub(super) fn freshen(&mut self, evidence: Estimate) {
         let newest = &mut self.freshness.newest;
-        let is_first_real = newest.estimated && !estimated;
-        if is_first_real || (arrival.at > newest.at && estimated == newest.estimated) {
-            *newest = Estimate { at: arrival.at, estimated };
-        }
-        if self.freshness.stale.is_some_and(|stale| self.freshness.newest.at > stale.threshold) {
-            let stale = self.freshness.stale.take();
-            let same_reason =
-                |open: &mut Reconciliation| stale.is_some_and(|stale| stale.reason == open.reason);
-            self.freshness.reconciliation.take_if(same_reason);
+        let is_first_real = newest.estimated && !evidence.estimated;
+        if is_first_real || (evidence.at > newest.at && evidence.estimated == newest.estimated) {
+            *newest = evidence;
         }
     }
 
@@ -173,12 +179,14 @@ impl Record {
         });
     }
 
+    /// Opens a question that only an authority can answer.
     pub(super) fn open_reconciliation(&mut self, reason: Note, deadline: Moment) {
-        let open = self.freshness.reconciliation.get_or_insert(Reconciliation { reason, deadline });
-        // Fresh evidence answers what silence asked, and nothing else.
-        if open.reason == Note::Silence {
-            open.reason = reason;
-        }
+        self.open(Reconciliation {
+            reason: Cow::Borrowed(reason.as_str()),
+            deadline,
+            answered_after: None,
+            asked: Asked::Unasked,
+        });
     }
 
     pub(super) fn note(&mut self, event: &Event<'_>) {
@@ -186,9 +194,14 @@ impl Record {
     }
 
     pub(super) fn fold(&mut self, event: &Event<'_>) {
-        let is_bridged = |details: &&Json| details.get("agent").is_some() || details.get("facts").is_some();
-        if let Some(details) = event.details.as_ref().filter(is_bridged) {
-            self.facts.get_or_insert_default().fold(details, event.observed_at.moment());
+        if let Some(details) = &event.details {
+            self.fold_details(details, event.observed_at.moment());
+        }
+    }
+
+    pub(super) fn fold_details(&mut self, details: &Json, at: Moment) {
+        if details.get("agent").is_some() || details.get("facts").is_some() {
+            self.facts.get_or_insert_default().fold(details, at);
         }
     }
 }

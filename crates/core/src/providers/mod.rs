@@ -4,9 +4,32 @@
 //! Invariant: the same lines give the same items, however they were chunked. Never: concludes anything from prose.
 
 pub mod claude_code;
+pub mod codex;
 
-use crate::agent::AgentEvent;
+mod bounded;
+mod ids;
+mod launches;
+mod provider;
+mod say;
+mod shape;
+
+pub use ids::id as native_id;
+pub use launches::{Launches, Orphan, PromptKey};
+pub use provider::{
+    Line, Owner, Place, ProcessClaim, Provider, Reader, Recognized, RecordFault, Role, Told, gather,
+};
+
+use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::Timestamp;
+
+/// The providers that this package brings.
+pub const ALL: [&dyn Provider; 2] = [&claude_code::ClaudeCode, &codex::Codex];
+
+/// The provider whose journal begins with `head`, and whose journal that is.
+#[must_use]
+pub fn recognize(head: &[u8]) -> Option<(&'static dyn Provider, Recognized)> {
+    ALL.into_iter().find_map(|provider| Some((provider, provider.recognize(head)?)))
+}
 
 /// Where an item comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +64,8 @@ pub enum Said {
     Activity,
     /// Facts beside the events.
     Facts(Facts),
+    /// The agent whose journal it is was asked to go on: where it had ended, a new life of it began.
+    StartedAgain,
     /// The sub-agent launched as `launch` (the id of its `subagent.started`) confirmed that it exists; it stays live.
     Confirmed {
         /// The id of the launch.
@@ -66,6 +91,8 @@ pub struct Facts {
     pub branch: Option<String>,
     /// Tokens used by one message; the items of one `message_id` replace each other.
     pub usage: Option<MessageUsage>,
+    /// How full its context is.
+    pub context: Option<ContextUse>,
 }
 
 /// Tokens of one message.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use agent_lifecycle_core::agent::{AgentEvent, Outcome};
-use agent_lifecycle_core::providers::claude_code::{Mapper, Role, read};
-use agent_lifecycle_core::providers::{Facts, Mapped, MessageUsage, Said};
+use agent_lifecycle_core::providers::claude_code::{Mapper, read};
+use agent_lifecycle_core::providers::{Facts, Mapped, MessageUsage, Role, Said};
 
 pub(crate) fn feed(mapper: &mut Mapper, bytes: &[u8]) -> Vec<Mapped> {
     let mut out = Vec::new();
@@ -25,7 +25,8 @@ pub(crate) fn short(mapped: &Mapped) -> String {
         Said::Activity => "activity".to_owned(),
         Said::Confirmed { launch } => format!("confirmed {launch}"),
         Said::Binding { launch, agent_id } => format!("binding {launch} {agent_id}"),
-        Said::Facts(Facts { agent_version, cwd, branch, usage }) => {
+        Said::StartedAgain => "started again".to_owned(),
+        Said::Facts(Facts { agent_version, cwd, branch, usage, context: _ }) => {
             let usage = usage.as_ref().map(|MessageUsage { message_id, input, cached, output }| {
                 format!("{message_id} {input}/{cached}/{output}")
             });

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub(crate) mod claude;
+pub(crate) mod display;
 pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;

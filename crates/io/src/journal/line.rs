@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 
 use agent_lifecycle_core::contract::event::EventFault;
 use agent_lifecycle_core::contract::limits::SAFE_INTEGER;
-use agent_lifecycle_core::contract::{Event, Moment, Refusal};
-use agent_lifecycle_core::json::{self, Json, JsonFault};
+use agent_lifecycle_core::contract::{Code, Event, Moment, Refusal};
+use agent_lifecycle_core::json::JsonFault;
+use agent_lifecycle_core::reconcile::JournalLine;
 use memchr::memmem::Finder;
 
 static RECEIPT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"receivedAt"));
@@ -99,20 +100,23 @@ impl LineFault {
 /// Reads a line.
 pub(super) fn read(line: &[u8]) -> Result<Entry<'_>, LineFault> {
     let event = Event::from_json(line).map_err(LineFault::NotEvent)?;
-    let (sequence, received_at) = numbers(line).ok_or(LineFault::NoSequence)?;
+    let (sequence, received_at) = numbers(line)?;
     Ok(Entry { event, sequence, received_at })
 }
 
 /// The number of a line that is an event, and its receipt.
-fn numbers(line: &[u8]) -> Option<(u64, Option<Moment>)> {
-    quick(line).or_else(|| {
-        let Ok(value) = json::parse(line) else { return None };
-        let sequence = match value.get("journalSequence")? {
-            Json::Number(number) => json::safe_integer(*number)?,
-            _ => return None,
-        };
-        Some((sequence, value.text_at("receivedAt").and_then(Moment::parse)))
-    })
+fn numbers(line: &[u8]) -> Result<(u64, Option<Moment>), LineFault> {
+    if let Some(numbers) = quick(line) {
+        return Ok(numbers);
+    }
+    match JournalLine::from_json(line) {
+        Ok(JournalLine { journal_sequence: Some(sequence), received_at, .. }) => Ok((sequence, received_at)),
+        Ok(_) => Err(LineFault::NoSequence),
+        Err(EventFault::Refused(refusal)) if refusal.code == Code::InvalidSequence => {
+            Err(LineFault::NoSequence)
+        }
+        Err(fault) => Err(LineFault::NotEvent(fault)),
+    }
 }
 
 /// Writes the bytes of an event under another number. Of two members with one name the last counts, so that a number which does not
@@ -214,7 +218,6 @@ mod tests {
             (r#","journalSequence":7,"receivedAt":"2026-01-02T00:00:00Z""#, Some((7, at))),
             (r#","received\u0041t":"2026-01-02T00:00:00Z","journalSequence":7"#, Some((7, at))),
             (r#","x":{"a":1,"receivedAt":"2026-01-02T00:00:00Z"},"journalSequence":7"#, Some((7, None))),
-            (r#","receivedAt":"soon","journalSequence":7"#, Some((7, None))),
             (r#","x":",\"receivedAt\":\"2026-01-02T00:00:00Z","journalSequence":7"#, Some((7, None))),
             ("", None),
         ] {
@@ -225,5 +228,7 @@ mod tests {
                 assert_eq!(entry, Err(LineFault::NoSequence), "{rest}");
             }
         }
+        let line = with(r#","receivedAt":"soon","journalSequence":7"#);
+        assert_eq!(read(line.as_bytes()).expect_err("no time").code(), "invalid_event");
     }
 }

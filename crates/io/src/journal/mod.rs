@@ -24,13 +24,11 @@ mod worker;
 
 use std::time::Duration;
 
-use agent_lifecycle_core::contract::{Event, Moment};
-
 pub use fault::{Fault, FaultCode, Outcome};
 pub use line::{Draft, Entry};
 pub use repair::Repaired;
 pub use replay::Replay;
-pub use rotate::{Rotated, Rotation};
+pub use rotate::{Projection, Rotated, Rotation};
 pub use verify::{Hole, Verified};
 pub use worker::{Appended, Journal};
 
@@ -76,12 +74,4 @@ impl Default for Options {
             torn_tail: TornTail::default(),
         }
     }
-}
-
-/// What is made of a journal's entries, and what stands for all of them when the journal is rotated.
-pub trait Projection: Send {
-    /// Takes the next entry.
-    fn take(&mut self, entry: &Entry<'_>);
-    /// The events from which a new projection comes out the same.
-    fn checkpoint(&mut self, at: Moment) -> Vec<Event<'static>>;
 }

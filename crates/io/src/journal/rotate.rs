@@ -6,17 +6,36 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::project::Projector;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Projection;
 use super::engine::{Engine, append_all};
 use super::fault::{Fault, FaultCode};
-use super::line::Draft;
+use super::line::{Draft, Entry};
 use super::scan::{Piece, Scanner};
 use crate::lock::Held;
 use crate::storage::{File, Open};
+
+/// What is made of a journal's entries, and what stands for all of them when the journal is rotated.
+pub trait Projection: Send {
+    /// Takes the next entry.
+    fn take(&mut self, entry: &Entry<'_>);
+    /// The events from which a new projection comes out the same.
+    fn checkpoint(&self, at: Moment) -> Vec<Event<'static>>;
+}
+
+impl Projection for Projector {
+    fn take(&mut self, entry: &Entry<'_>) {
+        // What the projection refuses changes nothing in it, now as when it was live.
+        let _ = self.replay(&entry.event, entry.received_at);
+    }
+
+    fn checkpoint(&self, at: Moment) -> Vec<Event<'static>> {
+        Projector::checkpoint(self, at)
+    }
+}
 
 /// How to rotate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

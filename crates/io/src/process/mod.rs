@@ -9,4 +9,4 @@ mod probe;
 
 pub use identity::{Identity, Owner};
 pub use judge::{Alive, Death, Doubt, Seen, Verdict, judge};
-pub use probe::look;
+pub use probe::{look, started_at};

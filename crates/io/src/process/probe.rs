@@ -3,6 +3,8 @@
 //! Input: a pid. Output: facts as [`Seen`]; what a system does not tell is absent or [`Seen::Untold`].
 //! Never: signals a process (signal 0 is none).
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::{Identity, Seen};
 
 #[cfg(unix)]
@@ -15,6 +17,10 @@ mod system {
     pub(super) fn host_name() -> Option<String> {
         let name = rustix::system::uname().nodename().to_string_lossy().trim().to_owned();
         (!name.is_empty()).then_some(name)
+    }
+
+    pub(super) fn ticks_per_second() -> u64 {
+        rustix::param::clock_ticks_per_second().max(1)
     }
 
     /// Whether the pid is anybody's, by signal 0.
@@ -37,6 +43,11 @@ mod system {
 
     pub(super) fn host_name() -> Option<String> {
         std::env::var("COMPUTERNAME").ok().filter(|name| !name.is_empty())
+    }
+
+    /// Never asked: there is no `/proc`.
+    pub(super) fn ticks_per_second() -> u64 {
+        1
     }
 
     /// The standard library cannot tell, so nobody is ever taken for dead here.
@@ -64,6 +75,16 @@ pub(super) fn own() -> Identity {
 pub fn look(pid: i32) -> Seen {
     let stat = stat(&pid.to_string());
     system::ask(pid, stat.as_ref().and_then(|stat| stat.started), stat.as_ref().is_some_and(Stat::is_zombie))
+}
+
+/// When the process with this pid was started by the clock, where the system tells.
+#[must_use]
+pub fn started_at(pid: i32) -> Option<SystemTime> {
+    let ticks = stat(&pid.to_string())?.started?;
+    let system = std::fs::read_to_string("/proc/stat").ok()?;
+    let boot: u64 = system.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    let since_boot = ticks.saturating_mul(1000) / system::ticks_per_second();
+    UNIX_EPOCH.checked_add(Duration::from_secs(boot) + Duration::from_millis(since_boot))
 }
 
 /// What `/proc/<pid>/stat` says, where there is such a thing.

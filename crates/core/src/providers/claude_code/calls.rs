@@ -3,8 +3,8 @@
 //! Input: the ids of calls and results. Output: the pair, once. Invariant: a call starts once and finishes once.
 //! Never: holds more than [`OPEN`] open calls or [`EARLY`] results without a call; the oldest is given up.
 
-use super::bounded::{Bounded, Recent};
 use crate::agent::Outcome;
+use crate::providers::bounded::{Bounded, Recent};
 
 /// Open calls that are remembered.
 const OPEN: usize = 1024;
@@ -19,13 +19,18 @@ pub(super) struct Calls {
     open: Bounded<Call>,
     early: Bounded<CallResult>,
     seen: Recent,
+    /// The call that started last.
+    last: Option<u64>,
 }
 
 /// A call that waits for its result.
 #[derive(Debug)]
 pub(super) struct Call {
+    /// Its id; for the launch of a sub-agent that goes on, that of its first launch.
     pub(super) id: String,
     pub(super) kind: CallKind,
+    /// What it is called, where its result may yet launch a sub-agent.
+    pub(super) title: Option<String>,
     /// The turn that made it.
     pub(super) turn: Option<u64>,
 }
@@ -37,6 +42,8 @@ pub(super) enum CallKind {
     Tool,
     /// A tool that may turn out to have launched a sub-agent.
     Workflow,
+    /// A message to another agent, which may start it again.
+    Message,
     /// A question to the user.
     Question,
     /// The launch of a sub-agent.
@@ -52,6 +59,8 @@ pub(super) struct CallResult {
     pub(super) is_error: bool,
     pub(super) status: Status,
     pub(super) agent_id: Option<String>,
+    /// The agent that a message started again.
+    pub(super) resumed: Option<String>,
 }
 
 /// What `toolUseResult.status` tells of a launch.
@@ -87,7 +96,7 @@ impl Status {
 
 impl Calls {
     pub(super) fn new() -> Self {
-        Self { open: Bounded::new(OPEN), early: Bounded::new(EARLY), seen: Recent::new(SEEN) }
+        Self { open: Bounded::new(OPEN), early: Bounded::new(EARLY), seen: Recent::new(SEEN), last: None }
     }
 
     /// Whether the call `key` starts now, for the first time.
@@ -97,6 +106,7 @@ impl Calls {
 
     /// The result that came before the call; otherwise the call stays open.
     pub(super) fn open(&mut self, key: u64, call: Call) -> Option<(Call, CallResult)> {
+        self.last = Some(key);
         if let Some(result) = self.early.remove(key) {
             return Some((call, result));
         }
@@ -120,9 +130,9 @@ impl Calls {
         self.open.values().any(|call| call.turn == Some(turn))
     }
 
-    /// Takes the call that `turn` opened last.
+    /// Takes the call that started last, where it is one of `turn` and has no result.
     pub(super) fn take_last(&mut self, turn: Option<u64>) -> Option<Call> {
-        let key = self.open.keys().next_back()?;
+        let key = self.last?;
         if self.open.get_mut(key)?.turn != turn {
             return None;
         }

@@ -9,8 +9,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::shape::{Shape, members, scalars_are};
 use crate::json::Scalar;
+use crate::providers::shape::{Shape, members, scalars_are};
 
 /// What a message says: a text, or blocks.
 #[derive(Debug, Default)]
@@ -57,10 +57,12 @@ pub(super) struct Block<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Input<'a> {
     pub(super) description: Scalar<'a>,
+    pub(super) name: Scalar<'a>,
     pub(super) prompt: Scalar<'a>,
     pub(super) file_path: Scalar<'a>,
     pub(super) pattern: Scalar<'a>,
     pub(super) run_in_background: Scalar<'a>,
+    pub(super) resume: Scalar<'a>,
 }
 
 members!(Block, BlockField {
@@ -74,10 +76,12 @@ members!(Block, BlockField {
 });
 members!(Input, InputField {
     Description = "description" => description,
+    Name = "name" => name,
     Prompt = "prompt" => prompt,
     FilePath = "file_path" => file_path,
     Pattern = "pattern" => pattern,
     RunInBackground = "run_in_background" => run_in_background,
+    Resume = "resume" => resume,
 });
 
 struct ContentVisitor;

@@ -3,13 +3,13 @@
 //! Input: envelopes, titles and models. Output: [`Facts`] and `agent.metadata`. Invariant: nothing is told twice in a row; a title
 //! that the user gave is not replaced by a made one. Never: takes `<synthetic>` for a model.
 
-use super::ids::id;
 use super::record::{Message, Record, Usage, filled};
-use super::say::{Say, cut};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Model};
 use crate::json::Scalar;
-use crate::providers::{Facts, MessageUsage, Said};
+use crate::providers::ids::id;
+use crate::providers::say::{Say, cut};
+use crate::providers::{ContextUse, Facts, MessageUsage, Said};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub(super) struct Known {
     title: Option<String>,
     title_rank: Option<TitleRank>,
     usage: Option<MessageUsage>,
+    context: Option<ContextUse>,
 }
 
 /// Which title counts: a lower one never replaces a higher one.
@@ -38,7 +39,7 @@ impl Known {
             agent_version: news(&mut self.version, &record.version, limits::ID),
             cwd: news(&mut self.cwd, &record.cwd, limits::TEXT),
             branch: news(&mut self.branch, &record.git_branch, limits::REASON),
-            usage: None,
+            ..Facts::default()
         };
         if facts != Facts::default() {
             say.said(Said::Facts(facts));
@@ -83,7 +84,8 @@ impl Known {
         });
     }
 
-    /// Tells what a message used; a later line of the message replaces what an earlier one said.
+    /// Tells what a message used, and with that how full the context was; a later line of the message replaces what an earlier one
+    /// said. What fits the context is nowhere written.
     pub(super) fn usage(&mut self, message: &Message<'_>, say: &mut Say<'_>) {
         let (Some(Usage { input, cache_creation, cache_read, output }), Some(message_id)) =
             (&message.usage.0, filled(&message.id).and_then(id))
@@ -97,9 +99,17 @@ impl Known {
             cached: tokens(cache_creation).saturating_add(tokens(cache_read)),
             output: tokens(output),
         };
-        if self.usage.as_ref() != Some(&usage) {
+        let is_measured =
+            [input, cache_creation, cache_read].iter().any(|read| read.safe_integer().is_some());
+        let used = ContextUse { used: usage.input.saturating_add(usage.cached), window: None };
+        let context = Some(used).filter(|used| is_measured && self.context != Some(*used));
+        self.context = context.or(self.context);
+        let usage = Some(usage).filter(|usage| self.usage.as_ref() != Some(usage));
+        if let Some(usage) = &usage {
             self.usage = Some(usage.clone());
-            say.said(Said::Facts(Facts { usage: Some(usage), ..Facts::default() }));
+        }
+        if usage.is_some() || context.is_some() {
+            say.said(Said::Facts(Facts { usage, context, ..Facts::default() }));
         }
     }
 }

@@ -3,46 +3,36 @@
 //! Input: records. Output: [`Mapped`] items. Invariant: the same records give the same items; a record whose uuid was seen gives
 //! none. Never: reads a text that a person or a model wrote as anything but a text.
 
-use super::bounded::Recent;
 use super::calls::Calls;
 use super::facts::Known;
-use super::ids::{fingerprint, id};
-use super::launches::{Launches, Orphan, PromptKey};
 use super::notification::Notification;
-use super::record::{Record, filled};
-use super::say::{Say, cut};
+use super::record::{Record, Sender, filled};
+use super::reports::{Reports, Way};
 use super::turns::{Place, Turns};
 use super::user_text::{UserText, prompt};
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome};
 use crate::contract::Moment;
-use crate::providers::{Mapped, Said};
+use crate::providers::bounded::Recent;
+use crate::providers::ids::{fingerprint, id};
+use crate::providers::launches::{Launches, Orphan, PromptKey};
+use crate::providers::say::{Say, Source, cut};
+use crate::providers::{Mapped, Role, Said};
 
 /// Records whose uuid is remembered, at least; a resumed session repeats its own records, so the latest matter.
 const UUIDS: usize = 65_536;
-
-/// Whose records a journal holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The session's own.
-    Root,
-    /// Those of a sub-agent.
-    Child {
-        /// Its own id.
-        agent_id: String,
-    },
-}
 
 /// See the module. One mapper per journal and session.
 #[derive(Debug)]
 pub struct Mapper {
     pub(super) role: Role,
-    pub(super) records: u64,
-    pub(super) unknown_records: u64,
+    has_begun: bool,
     uuids: Recent,
     pub(super) turns: Turns,
     pub(super) calls: Calls,
-    pub(super) launches: Launches,
+    /// The sub-agents that it launched.
+    pub launches: Launches,
+    pub(super) reports: Reports,
     pub(super) known: Known,
     /// The command that the next meta line may carry out.
     command: Option<Command>,
@@ -63,7 +53,7 @@ struct Command {
 
 #[derive(Debug)]
 struct FirstPrompt {
-    key: Option<PromptKey>,
+    key: PromptKey,
     time: Option<Moment>,
 }
 
@@ -73,12 +63,12 @@ impl Mapper {
     pub fn new(role: Role) -> Self {
         Self {
             role,
-            records: 0,
-            unknown_records: 0,
+            has_begun: false,
             uuids: Recent::new(UUIDS),
             turns: Turns::new(),
             calls: Calls::new(),
             launches: Launches::new(),
+            reports: Reports::new(),
             known: Known::default(),
             command: None,
             user_prompt_id: None,
@@ -88,77 +78,30 @@ impl Mapper {
         }
     }
 
-    /// Whose records it reads.
-    #[must_use]
-    pub fn role(&self) -> &Role {
-        &self.role
-    }
-
-    /// Records read, repeated ones included.
-    #[must_use]
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// Those of a type that this provider does not know.
-    #[must_use]
-    pub fn unknown_records(&self) -> u64 {
-        self.unknown_records
-    }
-
-    /// Whether it launched a sub-agent that is remembered.
-    #[must_use]
-    pub fn has_launches(&self) -> bool {
-        !self.launches.is_empty()
-    }
-
-    /// Binds the journal of `agent_id` to `launch` on outside evidence (its `meta.json`). `false` where the launch is not known
-    /// (yet) or the binding is no news.
-    pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
-        match (id(launch), id(agent_id)) {
-            (Some(launch), Some(agent_id)) => self.launches.bind(&launch, &agent_id),
-            _ => false,
-        }
-    }
-
-    /// The launch that the journal of `agent_id` is bound to.
-    #[must_use]
-    pub fn launch_of(&self, agent_id: &str) -> Option<&str> {
-        self.launches.of(&id(agent_id)?)
-    }
-
-    /// Binds journals by equal prompts: pairs of agent id and launch. Each launch gets one journal at most, and none that
-    /// begins after its end; among launches with the same prompt, the journal whose first record is earliest (then by agent id)
-    /// gets the earliest call, or one that failed where there is no other.
-    pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
-        self.launches.claim(orphans)
-    }
-
-    /// What a launcher's [`claim`](Self::claim) needs to know of this sub-agent's journal.
+    /// What a launcher needs to know of this sub-agent's journal to claim it.
     #[must_use]
     pub fn orphan(&self) -> Option<Orphan> {
         let Role::Child { agent_id } = &self.role else { return None };
         let first = self.first_prompt.as_ref()?;
-        Some(Orphan { agent_id: id(agent_id)?, first_time: first.time, prompt: first.key? })
+        Some(Orphan { agent_id: id(agent_id)?, first_time: first.time, prompt: first.key })
+    }
+
+    /// Whether a record with this uuid was read.
+    pub(super) fn has_read(&self, uuid: u64) -> bool {
+        self.uuids.contains(uuid)
     }
 
     /// Reads the next record, whose line begins at `offset`.
     pub fn record(&mut self, record: &Record<'_>, offset: u64, out: &mut Vec<Mapped>) {
-        self.records += 1;
-        self.unknown_records += u64::from(!record.is_known());
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         let uuid = filled(&record.uuid).map(fingerprint);
         if uuid.is_some_and(|uuid| !self.uuids.remember(uuid)) {
             return;
         }
-        let mut say = Say::new(record, offset, out);
-        if self.role == Role::Root {
-            if self.records == 1 {
-                say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
-            }
-            // Older versions keep the lines of sub-agents among the session's own.
-            if record.is_sidechain() {
-                return;
-            }
+        let source = Source { offset, uuid: filled(&record.uuid), time: record.timestamp() };
+        let mut say = Say::new(source, out);
+        if self.role == Role::Root && is_first {
+            say.event(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None });
         }
         say.turn = self.turns.open_id().map(str::to_owned);
         self.known.program(record, &mut say);
@@ -169,7 +112,7 @@ impl Mapper {
             Some("attachment") => self.attachment(record, &mut say),
             Some("queue-operation") if record.operation.text() == Some("enqueue") => {
                 if let Some(notification) = record.content.text().and_then(|text| Notification::of(&[text])) {
-                    self.task_reports(&notification, &mut say);
+                    self.task_reports(&notification, Way::Queue, &mut say);
                 }
             }
             Some("ai-title" | "custom-title" | "last-prompt") => self.known.title(record, &mut say),
@@ -197,7 +140,7 @@ impl Mapper {
                 self.interrupt(of_tool_use, say);
             }
         } else {
-            let text = UserText::of(&message.content);
+            let text = UserText::of(&message.content, Sender::of(&record.origin));
             self.note_first_prompt(&text, say);
             let is_hidden =
                 record.is_compact_summary.is_true() || record.is_visible_in_transcript_only.is_true();
@@ -214,7 +157,7 @@ impl Mapper {
         if self.first_prompt.is_none()
             && let UserText::Plain(texts) = text
         {
-            let key = self.context_prompt.map(|id| PromptKey::new(id, texts.iter().copied()));
+            let key = PromptKey::new(self.context_prompt, texts.iter().copied());
             self.first_prompt = Some(FirstPrompt { key, time: say.moment() });
         }
     }
@@ -224,7 +167,7 @@ impl Mapper {
         match text {
             UserText::Interruption { of_tool_use } => self.interrupt(*of_tool_use, say),
             UserText::Notification(notification) => {
-                self.task_reports(notification, say);
+                self.task_reports(notification, Way::Line, say);
                 if self.turns.open_id().is_none() {
                     self.start_turn(record, None, None, offset, say);
                 }
@@ -240,16 +183,30 @@ impl Mapper {
                     say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text: None });
                 }
             }
-            UserText::Plain(_) | UserText::None if is_meta => match self.command.take() {
-                Some(command) => {
-                    let prompt_text = cut(&command.prompt, limits::TEXT);
-                    self.start_turn(record, command.prompt_id, prompt_text, offset, say);
+            // What another agent sends goes on with a sub-agent, whether or not people are shown it.
+            UserText::Plain(_) | UserText::None if is_meta && !self.is_sent(record) => {
+                match self.command.take() {
+                    Some(command) => {
+                        let prompt_text = cut(&command.prompt, limits::TEXT);
+                        self.start_turn(record, command.prompt_id, prompt_text, offset, say);
+                    }
+                    None => self.is_asked = true,
                 }
-                None => self.is_asked = true,
-            },
-            UserText::Plain(texts) => self.start_turn(record, None, prompt(texts), offset, say),
+            }
+            UserText::Plain(texts) => {
+                if self.role != Role::Root && self.turns.any() {
+                    say.turn = None;
+                    say.said(Said::StartedAgain);
+                }
+                self.start_turn(record, None, prompt(texts), offset, say);
+            }
             UserText::None => self.is_asked = true,
         }
+    }
+
+    /// Whether another agent sent the user line to this sub-agent.
+    fn is_sent(&self, record: &Record<'_>) -> bool {
+        self.role != Role::Root && Sender::of(&record.origin) == Sender::Agent
     }
 
     /// Starts the turn of a user line; `prompt_id` is that of a line before, for a line that has none.
@@ -376,8 +333,9 @@ impl Mapper {
         if attachment.kind.text() != Some("queued_command") {
             return;
         }
-        if let UserText::Notification(notification) = UserText::of(&attachment.prompt) {
-            self.task_reports(&notification, say);
+        let sender = Sender::of(&attachment.origin);
+        if let UserText::Notification(notification) = UserText::of(&attachment.prompt, sender) {
+            self.task_reports(&notification, Way::Attachment, say);
         }
         say.activity_unless_event();
     }

@@ -3,24 +3,54 @@
 //! Input: the lines of one journal, in order. Output: [`Mapped`](super::Mapped) items, and which journal is whose.
 //! Invariant: memory is bounded, whatever the journal holds. Never: concludes anything from prose, or from a file's name.
 
-mod bounded;
 mod calls;
 mod content;
 mod facts;
-mod ids;
-mod launches;
 mod mapper;
 mod notification;
+mod process;
+mod reader;
 mod recognize;
 mod record;
-mod say;
-mod shape;
+mod reports;
+mod sidechains;
 mod tools;
 mod turns;
 mod user_text;
 
-pub use ids::id as native_id;
-pub use launches::{Orphan, PromptKey};
-pub use mapper::{Mapper, Role};
-pub use recognize::{Recognized, recognize};
-pub use record::{Record, RecordFault, read};
+pub use mapper::Mapper;
+pub use reader::JournalReader;
+pub use recognize::recognize;
+pub use record::{Record, read};
+
+use super::{Place, ProcessClaim, Provider, Reader, Recognized, Told};
+
+/// See the module.
+#[derive(Debug)]
+pub struct ClaudeCode;
+
+impl Provider for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[Place { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", below: "projects" }]
+    }
+
+    fn recognize(&self, head: &[u8]) -> Option<Recognized> {
+        recognize(head)
+    }
+
+    fn processes(&self) -> Option<Place> {
+        Some(Place { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", below: "sessions" })
+    }
+
+    fn process(&self, text: &[u8]) -> Option<ProcessClaim> {
+        process::claim(text)
+    }
+
+    fn reader(&self, recognized: &Recognized, _told: Told) -> Box<dyn Reader> {
+        Box::new(JournalReader::new(recognized))
+    }
+}

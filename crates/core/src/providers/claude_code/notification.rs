@@ -10,7 +10,7 @@ const POINTERS: [&str; 2] =
     ["Read the output file to retrieve the result: ", "Full transcript available at: "];
 
 /// One or more task notifications.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Notification<'a>(Vec<&'a str>);
 
 /// One background task's report.

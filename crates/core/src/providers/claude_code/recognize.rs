@@ -3,41 +3,50 @@
 //! Input: the first bytes of a file. Output: [`Recognized`], or nothing. Invariant: the content decides.
 //! Never: looks at a name; takes a workflow's `journal.jsonl`, a `.meta.json` or foreign JSON Lines for a transcript.
 
-use super::ids::id;
-use super::mapper::Role;
 use super::record::{Record, filled, read};
-
-/// A transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recognized {
-    /// The first session that the file names.
-    pub session_id: String,
-    /// Whose records they are.
-    pub role: Role,
-}
+use crate::providers::ids::id;
+use crate::providers::{Recognized, Role};
 
 /// Recognises a transcript by its first lines. A last line without its end counts if it is complete.
 #[must_use]
 pub fn recognize(head: &[u8]) -> Option<Recognized> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let mut untold = None;
+    let (mut untold, mut below): (Option<Recognized>, Option<Recognized>) = (None, None);
     for line in head.split(|byte| *byte == b'\n') {
         let padding = line.iter().rev().take_while(|byte| matches!(byte, 0 | b'\r')).count();
-        let evidence = read(&line[..line.len() - padding], Evidence::of).ok().flatten();
-        match evidence {
-            Some(Evidence { recognized, is_told: true }) => return Some(recognized),
-            Some(Evidence { recognized, .. }) => untold = untold.or(Some(recognized)),
-            None => {}
+        let Some(Evidence { recognized, certainty }) =
+            read(&line[..line.len() - padding], Evidence::of).ok().flatten()
+        else {
+            continue;
+        };
+        match (certainty, &below) {
+            (Certainty::Untold, _) => untold = untold.or(Some(recognized)),
+            (_, None) if recognized.role == Role::Root => return Some(recognized),
+            (_, None) => below = Some(recognized),
+            // Older versions keep the lines of sub-agents among the session's own, maybe before them.
+            (Certainty::Main, Some(first)) => {
+                return Some(Recognized { role: Role::Root, ..first.clone() });
+            }
+            (Certainty::Told, Some(_)) => {}
         }
     }
     // Records without an envelope name a session, and only a session's own journal holds them.
-    untold
+    below.or(untold)
 }
 
 struct Evidence {
     recognized: Recognized,
-    /// The record has an envelope, so it tells whether a sub-agent wrote it.
-    is_told: bool,
+    certainty: Certainty,
+}
+
+/// What a record tells of who wrote it.
+enum Certainty {
+    /// Nothing: it has no envelope.
+    Untold,
+    /// Something.
+    Told,
+    /// That it was no sub-agent.
+    Main,
 }
 
 impl Evidence {
@@ -57,6 +66,11 @@ impl Evidence {
             Some(agent_id) if record.is_sidechain() => Role::Child { agent_id },
             _ => Role::Root,
         };
-        Some(Self { recognized: Recognized { session_id, role }, is_told })
+        let certainty = match (is_told, record.is_main() && record.agent_id().is_none()) {
+            (false, _) => Certainty::Untold,
+            (true, false) => Certainty::Told,
+            (true, true) => Certainty::Main,
+        };
+        Some(Self { recognized: Recognized { session_id, role, parent: None }, certainty })
     }
 }

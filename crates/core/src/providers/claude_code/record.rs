@@ -7,23 +7,9 @@
 use std::borrow::Cow;
 
 use super::content::Content;
-use super::shape::{Shape, members};
 use crate::json::{self, JsonFault, Scalar};
-
-/// Why a line is no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordFault {
-    /// It is not JSON.
-    Json(JsonFault),
-    /// It is JSON, and no object.
-    NotAnObject,
-}
-
-impl From<JsonFault> for RecordFault {
-    fn from(fault: JsonFault) -> Self {
-        Self::Json(fault)
-    }
-}
+use crate::providers::RecordFault;
+use crate::providers::shape::{Shape, members};
 
 /// Reads `line` (without its line end) and lends the record to `use_it`.
 pub fn read<T>(line: &[u8], use_it: impl FnOnce(&Record<'_>) -> T) -> Result<T, RecordFault> {
@@ -66,6 +52,32 @@ pub struct Record<'a> {
     pub(super) attachment: Shape<Attachment<'a>>,
     pub(super) message: Shape<Message<'a>>,
     pub(super) tool_use_result: Shape<ToolUseResult<'a>>,
+    pub(super) origin: Shape<Origin<'a>>,
+    pub(super) forked_from: Shape<ForkedFrom<'a>>,
+}
+
+/// Where a user line came from, as far as its version says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// Not said, or by a word that is not known.
+    Unknown,
+    /// A person.
+    Person,
+    /// A background task.
+    Task,
+    /// Another agent.
+    Agent,
+}
+
+impl Sender {
+    pub(super) fn of(origin: &Shape<Origin<'_>>) -> Self {
+        match origin.0.as_ref().and_then(|origin| origin.kind.text()) {
+            Some("human") => Self::Person,
+            Some("task-notification") => Self::Task,
+            Some("coordinator" | "peer") => Self::Agent,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl Record<'_> {
@@ -73,6 +85,16 @@ impl Record<'_> {
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         filled(&self.session_id)
+    }
+
+    /// The session that the record was copied from, where it says so.
+    pub(super) fn copied_from(&self) -> Option<&str> {
+        filled(&self.forked_from.0.as_ref()?.session_id)
+    }
+
+    /// Whether the record says that no sub-agent wrote it.
+    pub(super) fn is_main(&self) -> bool {
+        self.is_sidechain == Scalar::Bool(false)
     }
 
     /// The sub-agent that the record names.
@@ -99,10 +121,17 @@ impl Record<'_> {
         self.kind.text()
     }
 
-    /// Whether its type is one that this provider knows, with or without an event.
+    /// Its type, where it is one that this provider knows, with or without an event.
+    #[must_use]
+    pub fn known_type(&self) -> Option<&'static str> {
+        let kind = self.record_type()?;
+        KNOWN.into_iter().find(|known| *known == kind)
+    }
+
+    /// Whether its type is one that this provider knows.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        self.record_type().is_some_and(|kind| KNOWN.contains(&kind))
+        self.known_type().is_some()
     }
 }
 
@@ -151,12 +180,25 @@ pub(super) struct Usage<'a> {
 pub(super) struct ToolUseResult<'a> {
     pub(super) status: Scalar<'a>,
     pub(super) agent_id: Scalar<'a>,
+    pub(super) task_id: Scalar<'a>,
+    pub(super) resumed_agent_id: Scalar<'a>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Attachment<'a> {
     pub(super) kind: Scalar<'a>,
     pub(super) prompt: Content<'a>,
+    pub(super) origin: Shape<Origin<'a>>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Origin<'a> {
+    pub(super) kind: Scalar<'a>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ForkedFrom<'a> {
+    pub(super) session_id: Scalar<'a>,
 }
 
 members!(Record, RecordField {
@@ -184,7 +226,11 @@ members!(Record, RecordField {
     Attachment = "attachment" => attachment,
     Message = "message" => message,
     ToolUseResult = "toolUseResult" => tool_use_result,
+    Origin = "origin" => origin,
+    ForkedFrom = "forkedFrom" => forked_from,
 });
+members!(Origin, OriginField { Kind = "kind" => kind });
+members!(ForkedFrom, ForkedFromField { SessionId = "sessionId" => session_id });
 members!(Message, MessageField {
     Id = "id" => id,
     Model = "model" => model,
@@ -201,8 +247,11 @@ members!(Usage, UsageField {
 members!(ToolUseResult, ToolUseResultField {
     Status = "status" => status,
     AgentId = "agentId" => agent_id,
+    TaskId = "taskId" => task_id,
+    ResumedAgentId = "resumedAgentId" => resumed_agent_id,
 });
 members!(Attachment, AttachmentField {
     Kind = "type" => kind,
     Prompt = "prompt" => prompt,
+    Origin = "origin" => origin,
 });

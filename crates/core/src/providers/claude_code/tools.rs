@@ -5,16 +5,17 @@
 
 use super::calls::{Call, CallKind, CallResult, Status};
 use super::content::{Block, Input};
-use super::ids::{fingerprint, id};
-use super::launches::PromptKey;
 use super::mapper::Mapper;
-use super::notification::{Notification, TaskReport};
+use super::notification::Notification;
 use super::record::{Message, Record, filled};
-use super::say::{Say, cut};
+use super::reports::Way;
 use super::turns::Place;
 use crate::agent::event::limits;
 use crate::agent::{AgentEvent, Outcome, WaitState};
 use crate::providers::Said;
+use crate::providers::ids::{fingerprint, id};
+use crate::providers::launches::PromptKey;
+use crate::providers::say::{Say, cut};
 
 impl Mapper {
     pub(super) fn tool_use(&mut self, block: &Block<'_>, place: &Place, say: &mut Say<'_>) {
@@ -28,6 +29,7 @@ impl Mapper {
         let nothing = Input::default();
         let input = block.input.0.as_ref().unwrap_or(&nothing);
         let kind = match name {
+            "SendMessage" => CallKind::Message,
             "Agent" | "Task" => CallKind::Launch { in_background: input.run_in_background.is_true() },
             // After the end of its turn nothing waits for an answer.
             "ExitPlanMode" | "AskUserQuestion" if *place != (Place::Past { has_ended: true }) => {
@@ -36,15 +38,16 @@ impl Mapper {
             "Workflow" => CallKind::Workflow,
             _ => CallKind::Tool,
         };
+        let mut started = None;
         match kind {
-            CallKind::Launch { .. } => self.launch(&call_id, input, say),
+            CallKind::Launch { .. } => started = Some(self.launch(&call_id, input, say)),
             CallKind::Question => say.event(AgentEvent::WaitStarted {
                 wait_id: call_id.clone(),
                 state: WaitState::Waiting,
                 agent_id: None,
                 reason: Some("question".to_owned()),
             }),
-            CallKind::Tool | CallKind::Workflow => {
+            CallKind::Tool | CallKind::Message | CallKind::Workflow => {
                 // Where a tool is pointed at tells what it does; commands and queries may hold anything and are left out.
                 let told = [&input.description, &input.file_path, &input.pattern];
                 let description = told.into_iter().find_map(filled);
@@ -57,22 +60,31 @@ impl Mapper {
             }
         }
         let turn = say.turn.as_deref().map(fingerprint);
-        if let Some((call, result)) = self.calls.open(key, Call { id: call_id, kind, turn }) {
+        let title = [&input.description, &input.name].into_iter().find_map(filled);
+        let title = title.filter(|_| kind == CallKind::Workflow).and_then(|text| cut(text, limits::TITLE));
+        let call = Call { id: started.unwrap_or(call_id), kind, title, turn };
+        if let Some((call, result)) = self.calls.open(key, call) {
             self.finish(call, result, say);
         }
     }
 
-    fn launch(&mut self, launch: &str, input: &Input<'_>, say: &mut Say<'_>) {
+    /// Launches a sub-agent, or one that is known again; its id.
+    fn launch(&mut self, call: &str, input: &Input<'_>, say: &mut Say<'_>) -> String {
         let prompt = filled(&input.prompt);
-        let key = self.context_prompt.zip(prompt).map(|(id, text)| PromptKey::new(id, [text]));
-        self.launches.start(launch, key);
-        say.event(AgentEvent::SubagentStarted {
-            subagent_id: launch.to_owned(),
-            parent_agent_id: None,
-            title: filled(&input.description).and_then(|text| cut(text, limits::TITLE)),
-            prompt_text: prompt.and_then(|text| cut(text, limits::TEXT)),
-            model: None,
-        });
+        let title = filled(&input.description).and_then(|text| cut(text, limits::TITLE));
+        let prompt_text = prompt.and_then(|text| cut(text, limits::TEXT));
+        let resumed = filled(&input.resume).and_then(id);
+        let launch = if let Some(known) = resumed.as_ref().and_then(|agent| self.launches.of(agent)) {
+            let known = known.to_owned();
+            resumed.and_then(|agent| self.launches.restart(&agent));
+            known
+        } else {
+            let key = prompt.map(|text| PromptKey::new(self.context_prompt, [text]));
+            self.launches.start(call, title.clone(), key);
+            call.to_owned()
+        };
+        say.event(subagent_started(launch.clone(), title, prompt_text));
+        launch
     }
 
     pub(super) fn tool_results(&mut self, record: &Record<'_>, message: &Message<'_>, say: &mut Say<'_>) {
@@ -87,7 +99,10 @@ impl Mapper {
             let result = CallResult {
                 is_error: block.is_error.is_true(),
                 status,
-                agent_id: details.and_then(|details| filled(&details.agent_id)).and_then(id),
+                agent_id: details
+                    .and_then(|details| filled(&details.agent_id).or_else(|| filled(&details.task_id)))
+                    .and_then(id),
+                resumed: details.and_then(|details| filled(&details.resumed_agent_id)).and_then(id),
             };
             if let Some((call, result)) = self.calls.close(fingerprint(&call_id), result) {
                 self.finish(call, result, say);
@@ -96,16 +111,25 @@ impl Mapper {
     }
 
     fn finish(&mut self, call: Call, result: CallResult, say: &mut Say<'_>) {
-        let Call { id: call_id, kind, .. } = call;
-        let CallResult { is_error, status, agent_id } = result;
+        let Call { id: call_id, kind, title, .. } = call;
+        let CallResult { is_error, status, agent_id, resumed } = result;
         let outcome = if is_error { Outcome::Error } else { Outcome::Success };
         match kind {
             CallKind::Question => say.event(AgentEvent::WaitFinished { wait_id: call_id, agent_id: None }),
             CallKind::Tool => tool_finished(call_id, outcome, say),
+            CallKind::Message => {
+                tool_finished(call_id, outcome, say);
+                let resumed = resumed.filter(|_| !is_error);
+                if let Some((launch, title)) = resumed.and_then(|agent| self.launches.restart(&agent)) {
+                    say.event(subagent_started(launch.clone(), title, None));
+                    say.said(Said::Confirmed { launch });
+                }
+            }
             CallKind::Workflow => {
                 tool_finished(call_id.clone(), outcome, say);
                 if !is_error && status == Status::Launched {
-                    self.launch(&call_id, &Input::default(), say);
+                    self.launches.start(&call_id, title.clone(), None);
+                    say.event(subagent_started(call_id.clone(), title, None));
                     self.launched(call_id, agent_id, say);
                 }
             }
@@ -119,7 +143,7 @@ impl Mapper {
                 };
                 if let Some(outcome) = end {
                     self.bound(&call_id, agent_id, say);
-                    self.subagent_done(call_id, outcome, None, say);
+                    self.subagent_done(call_id, outcome, say);
                 } else {
                     self.launched(call_id, agent_id, say);
                 }
@@ -140,15 +164,9 @@ impl Mapper {
         }
     }
 
-    fn subagent_done(
-        &mut self,
-        launch: String,
-        outcome: Outcome,
-        summary: Option<String>,
-        say: &mut Say<'_>,
-    ) {
+    fn subagent_done(&mut self, launch: String, outcome: Outcome, say: &mut Say<'_>) {
         if self.launches.finish(&launch, outcome, say.moment()) {
-            say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
+            say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary: None });
         }
     }
 
@@ -160,16 +178,16 @@ impl Mapper {
                 say.event(AgentEvent::WaitFinished { wait_id: id, agent_id: None });
             }
             Some(Call { id, kind: CallKind::Launch { .. }, .. }) => {
-                self.subagent_done(id, Outcome::Cancelled, None, say);
+                self.subagent_done(id, Outcome::Cancelled, say);
             }
             Some(Call { id, .. }) => tool_finished(id, Outcome::Cancelled, say),
             None => {}
         }
     }
 
-    pub(super) fn task_reports(&mut self, notification: &Notification<'_>, say: &mut Say<'_>) {
-        for TaskReport { task_id, tool_use_id, status, summary } in notification.reports() {
-            let outcome = match status {
+    pub(super) fn task_reports(&mut self, notification: &Notification<'_>, way: Way, say: &mut Say<'_>) {
+        for report in notification.reports() {
+            let outcome = match report.status {
                 // A report without a status tells of no end.
                 None => continue,
                 Some("completed") => Outcome::Success,
@@ -177,12 +195,19 @@ impl Mapper {
                 Some(_) => Outcome::Error,
             };
             // Other background tasks are no sub-agents: their reports end none.
-            if let Some(launch) = self.launches.find(tool_use_id, task_id) {
-                let summary = summary.and_then(|text| cut(text, limits::TEXT));
-                self.subagent_done(launch, outcome, summary, say);
+            if let Some(launch) = self.launches.find(report.tool_use_id, report.task_id)
+                && self.reports.is_new(&launch, &report, way, say.moment())
+                && self.launches.finish_reported(&launch, outcome, say.moment())
+            {
+                let summary = report.summary.and_then(|text| cut(text, limits::TEXT));
+                say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
             }
         }
     }
+}
+
+fn subagent_started(subagent_id: String, title: Option<String>, prompt_text: Option<String>) -> AgentEvent {
+    AgentEvent::SubagentStarted { subagent_id, parent_agent_id: None, title, prompt_text, model: None }
 }
 
 fn tool_finished(tool_id: String, outcome: Outcome, say: &mut Say<'_>) {

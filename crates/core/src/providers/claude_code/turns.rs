@@ -3,8 +3,8 @@
 //! Input: what starts and ends turns. Output: turn ids. Invariant: at most one turn is open, a turn id is used once.
 //! Never: ends a turn by itself.
 
-use super::bounded::Recent;
-use super::ids::{fingerprint, id};
+use crate::providers::bounded::Recent;
+use crate::providers::ids::{fingerprint, id};
 
 /// Turn ids, message ids and records of a turn that are remembered at least.
 const REMEMBERED: usize = 8192;
@@ -73,6 +73,11 @@ impl Turns {
 
     pub(super) fn open_id(&self) -> Option<&str> {
         self.open.as_ref().map(|turn| turn.id.as_str())
+    }
+
+    /// Whether there was any.
+    pub(super) fn any(&self) -> bool {
+        self.open.is_some() || self.past.is_some()
     }
 
     pub(super) fn past_id(&self) -> Option<&str> {

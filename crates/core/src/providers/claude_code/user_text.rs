@@ -5,6 +5,7 @@
 
 use super::content::Content;
 use super::notification::Notification;
+use super::record::Sender;
 use crate::text::fit;
 
 /// See the module.
@@ -42,13 +43,19 @@ const LOCAL: [&str; 7] = [
 ];
 
 impl<'a> UserText<'a> {
-    pub(super) fn of(content: &'a Content<'_>) -> Self {
+    /// What `content` is, where `sender` wrote it.
+    pub(super) fn of(content: &'a Content<'_>, sender: Sender) -> Self {
         let texts: Vec<&str> = content.texts().filter_map(without_reminders).collect();
         let Some(first) = texts.first().copied() else { return Self::None };
+        if sender == Sender::Task {
+            return Self::Notification(Notification::of(&texts).unwrap_or_default());
+        }
         let starts_with = |prefixes: &[&str]| prefixes.iter().any(|prefix| first.starts_with(prefix));
         if let Some(interruption) = interruption(first) {
             interruption
-        } else if let Some(notification) = Notification::of(&texts) {
+        } else if sender != Sender::Person
+            && let Some(notification) = Notification::of(&texts)
+        {
             Self::Notification(notification)
         } else if starts_with(&LOCAL) {
             Self::Local

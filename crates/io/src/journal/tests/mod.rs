@@ -119,7 +119,7 @@ impl Projection for Ids {
         }
     }
 
-    fn checkpoint(&mut self, _at: Moment) -> Vec<Event<'static>> {
+    fn checkpoint(&self, _at: Moment) -> Vec<Event<'static>> {
         self.0
             .iter()
             .map(|id| {

@@ -100,3 +100,48 @@ fn what_is_not_rotated() {
     assert_eq!(text(&sim), damaged);
     assert!(sim.content("/d/j.1").is_none());
 }
+
+#[test]
+fn a_projection_comes_out_of_the_new_file_as_it_was() {
+    use agent_lifecycle_core::project::rows::{BesideAll, rows};
+    use agent_lifecycle_core::project::{Config, Projector};
+
+    let sim = sim();
+    let mut engine = engine(&sim, 1, Options::default());
+    let story = [
+        ("a", r#""kind":"created","state":"created","sequence":0"#),
+        ("b", r#""kind":"created","state":"created","sequence":0"#),
+        ("a", r#""kind":"state_changed","state":"starting","sequence":1"#),
+        ("a", r#""kind":"state_changed","state":"running","sequence":3"#),
+        ("b", r#""kind":"terminal","state":"failed","sequence":1"#),
+    ];
+    for (at, (child, rest)) in story.into_iter().enumerate() {
+        let text = format!(
+            r#"{{"schemaVersion":1,"eventId":"{at}","source":"s","sourceEpoch":"1","childId":"{child}","lineage":{{"rootChildId":"{child}","attempt":0,"external":false}},{rest},"observedAt":"2026-01-01T00:00:0{at}Z"}}"#
+        );
+        let event = agent_lifecycle_core::contract::Event::from_json(text.as_bytes()).expect("an event");
+        append(&mut engine, &[crate::journal::Draft::new(&event, None)]).expect("free");
+    }
+    let project = |files: &[&str]| {
+        let together: Vec<u8> = files.iter().flat_map(|path| sim.content(path).expect("there")).collect();
+        let copy = super::sim();
+        copy.put("/d/j", &together);
+        let mut projector = Projector::new(Config::default());
+        let mut replay = super::engine(&copy, 9, Options::default()).replay().expect("readable");
+        while replay
+            .step(&mut |replayed| match replayed {
+                Replayed::Entry(entry, _) => projector.take(entry),
+                Replayed::Problem(problem) => panic!("{problem:?}"),
+            })
+            .expect("readable")
+        {}
+        let rows = rows(projector.records(), &BesideAll::new());
+        serde_json::to_string(&rows).expect("plain data")
+    };
+    let before = project(&["/d/j"]);
+    assert!(before.contains("failed") && before.contains("running"), "{before}");
+    let rotation = Rotation { keep: None, shared_writers: false };
+    engine.rotate(rotation, &mut Projector::new(Config::default())).expect("rotated");
+    assert_eq!(project(&["/d/j"]), before);
+    assert_eq!(project(&["/d/j.1", "/d/j"]), before);
+}

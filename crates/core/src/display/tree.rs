@@ -1,19 +1,17 @@
-//! Rows as text for people.
+//! Rows as a tree of lines for a terminal.
 //!
-//! Input: rows and the time. Output: a tree of lines, aligned by display width, every text made inert.
+//! Input: rows and the time. Output: a line for each row, aligned by display width, every text made inert.
 //! Invariant: the literal state is always shown. Never: shows a control character, a guess or a percentage.
 
 use std::collections::HashMap;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
+use super::shown::Doubts;
+use super::text::{counted, cut, inert, span};
+use super::words::doubts;
 use crate::contract::{Moment, State};
 use crate::project::rows::Row;
-
-/// What is said where no source of evidence exists.
-pub const NO_EVIDENCE: &str = "Background work visibility unavailable; state unknown.";
-/// What is said where a source of evidence exists and holds no session.
-pub const NO_SESSION: &str = "No agent session found.";
 
 const TITLE_COLUMNS: usize = 48;
 const STATE_COLUMNS: usize = 18;
@@ -102,60 +100,16 @@ pub fn summary(rows: &[Row]) -> String {
     let roots = rows.iter().filter(|row| row.key == row.root_key).count();
     let below = rows.len() - roots;
     let live = rows.iter().filter(|row| !row.state.is_terminal()).count();
-    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let mut parts = vec![plural(roots, "session"), plural(below, "sub-agent"), format!("{live} not ended")];
+    let mut parts = vec![
+        counted(roots as u64, "session", "sessions"),
+        counted(below as u64, "sub-agent", "sub-agents"),
+        format!("{live} not ended"),
+    ];
     let stale = rows.iter().filter(|row| row.freshness.stale).count();
     if stale > 0 {
         parts.push(format!("{stale} stale"));
     }
     parts.join(", ")
-}
-
-/// `text` on one line without anything that moves a cursor, hides or reorders text.
-#[must_use]
-pub fn inert(text: &str) -> String {
-    let visible = |c: char| match c {
-        '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
-        _ if c.is_control() => None,
-        '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{61c}' => None,
-        _ => Some(c),
-    };
-    text.chars().filter_map(visible).collect()
-}
-
-/// The beginning of `text` that fits `columns`, with `…` where something was cut off.
-#[must_use]
-pub fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let mut width = 0;
-    for c in text.chars() {
-        width += c.width().unwrap_or(0);
-        if width + 1 > columns {
-            break;
-        }
-        kept.push(c);
-    }
-    kept.push('…');
-    kept
-}
-
-/// A span of time in its two largest fitting words: `4 s`, `3 min`, `5 h`, `12 d`.
-#[must_use]
-pub fn span(millis: i64) -> String {
-    let seconds = millis.max(0) / 1000;
-    match seconds {
-        0..=119 => format!("{seconds} s"),
-        120..=7199 => format!("{} min", seconds / 60),
-        7200..=172_799 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
 }
 
 fn cells(row: &Row, prefix: &str, look: Look) -> Cells {
@@ -213,9 +167,6 @@ fn doing(row: &Row, look: Look) -> String {
     parts.join(", ")
 }
 
-/// Faults of a journal after which something that it said may be missing.
-const UNREAD: [&str; 4] = ["malformed", "oversize", "invalid_utf8", "too_deep"];
-
 fn freshness(row: &Row, look: Look) -> String {
     let mut parts = Vec::new();
     let age = span(look.now.millis_since(row.freshness.at));
@@ -232,22 +183,15 @@ fn freshness(row: &Row, look: Look) -> String {
     } else {
         parts.push(format!("{age} ago"));
     }
-    let unread: u64 = UNREAD.iter().filter_map(|code| row.diagnostics.get(code)).sum();
-    if unread > 0 {
-        parts.push(format!("{unread} bad line{}", if unread == 1 { "" } else { "s" }));
-    }
-    if row.gap_detected {
-        parts.push("events missing".to_owned());
-    }
-    if row.epoch_conflict.is_some() {
-        parts.push("epoch conflict".to_owned());
-    }
-    if row.late_evidence > 0 {
-        parts.push(format!("{} late", row.late_evidence));
-    }
-    if row.degraded {
-        parts.push("degraded: unknown records".to_owned());
-    }
+    let unread = super::UNREAD.iter().filter_map(|code| row.diagnostics.get(code)).sum();
+    let of = Doubts {
+        unread,
+        has_gap: row.gap_detected,
+        has_epoch_conflict: row.epoch_conflict.is_some(),
+        late: row.late_evidence,
+        is_degraded: row.degraded,
+    };
+    parts.extend(doubts(&of, |late| format!("{late} late")));
     parts.join(", ")
 }
 

@@ -6,11 +6,26 @@
 use std::borrow::Cow;
 
 use super::ids::id;
-use super::record::{Record, filled};
+use super::{Context, Mapped, Said};
 use crate::agent::AgentEvent;
 use crate::contract::{Moment, Timestamp};
-use crate::providers::{Context, Mapped, Said};
 use crate::text::fit;
+
+/// The record that items are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// Where its line begins.
+    pub(super) offset: u64,
+    /// Its own id, as written.
+    pub(super) uuid: Option<&'a str>,
+    /// Its time, as written.
+    pub(super) time: Option<&'a str>,
+}
+
+/// A time as records have it, where it is one.
+pub(super) fn parse_time(text: &str) -> Option<Timestamp<'static>> {
+    Timestamp::parse(Cow::Borrowed(text)).map(|time| time.to_static())
+}
 
 /// See the module.
 pub(super) struct Say<'o> {
@@ -25,13 +40,13 @@ pub(super) struct Say<'o> {
 }
 
 impl<'o> Say<'o> {
-    pub(super) fn new(record: &Record<'_>, offset: u64, out: &'o mut Vec<Mapped>) -> Self {
-        let time = record.timestamp().and_then(|text| Timestamp::parse(Cow::Borrowed(text)));
+    pub(super) fn new(record: Source<'_>, out: &'o mut Vec<Mapped>) -> Self {
+        let Source { offset, uuid, time } = record;
         Self {
             out,
             offset,
-            uuid: filled(&record.uuid).and_then(id),
-            time: time.map(|time| time.to_static()),
+            uuid: uuid.and_then(id),
+            time: time.and_then(parse_time),
             index: 0,
             has_event: false,
             turn: None,

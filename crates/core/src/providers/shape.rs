@@ -19,13 +19,13 @@ macro_rules! members {
     ($shape:ident, $field:ident { $($variant:ident = $name:literal => $member:ident),* $(,)? }) => {
         #[derive(serde::Deserialize)]
         #[serde(field_identifier)]
-        pub(super) enum $field {
+        pub(in crate::providers) enum $field {
             $(#[serde(rename = $name)] $variant,)*
             #[serde(other)]
             Unknown,
         }
 
-        impl<'de> $crate::providers::claude_code::shape::Members<'de> for $shape<'de> {
+        impl<'de> $crate::providers::shape::Members<'de> for $shape<'de> {
             type Field = $field;
             fn set<A: serde::de::MapAccess<'de>>(&mut self, field: $field, map: &mut A) -> Result<(), A::Error> {
                 match field {

@@ -1,7 +1,7 @@
 //! Sub-agents that one agent launched, and which journal is whose.
 //!
 //! Input: launches, results, task reports, journals without a launch. Output: bindings and ends. Invariant: a launch has at
-//! most one journal, a journal at most one launch, and a launch ends once. Never: holds more than [`LAUNCHES`].
+//! most one journal, a journal at most one launch, and each life of it ends once. Never: holds more than [`LAUNCHES`].
 
 use super::bounded::Bounded;
 use super::ids::{fingerprint, fingerprint_all, id};
@@ -11,16 +11,16 @@ use crate::contract::Moment;
 /// Launches that are remembered; a further one takes the place of the oldest.
 const LAUNCHES: usize = 4096;
 
-/// A prompt within the context of one `promptId`, without its text.
+/// A prompt within the context of one `promptId`, or of a journal that has none, without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptKey {
-    prompt_id: u64,
+    prompt_id: Option<u64>,
     text: u64,
 }
 
 impl PromptKey {
     /// The key of the prompt whose text is the concatenation of `texts`.
-    pub(super) fn new<'a>(prompt_id: u64, texts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn new<'a>(prompt_id: Option<u64>, texts: impl IntoIterator<Item = &'a str>) -> Self {
         Self { prompt_id, text: fingerprint_all(texts) }
     }
 }
@@ -38,11 +38,12 @@ pub struct Orphan {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Launches(Bounded<Launch>);
+pub struct Launches(Bounded<Launch>);
 
 #[derive(Debug)]
 struct Launch {
     id: String,
+    title: Option<String>,
     prompt: Option<PromptKey>,
     agent_id: Option<String>,
     end: Option<End>,
@@ -52,6 +53,8 @@ struct Launch {
 struct End {
     time: Option<Moment>,
     outcome: Outcome,
+    /// Whether a report told of it, not the call's own result.
+    is_reported: bool,
 }
 
 impl Launch {
@@ -73,19 +76,44 @@ impl Launches {
         Self(Bounded::new(LAUNCHES))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing was launched.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.values().next().is_none()
     }
 
-    pub(super) fn start(&mut self, launch: &str, prompt: Option<PromptKey>) {
-        let entry = Launch { id: launch.to_owned(), prompt, agent_id: None, end: None };
+    pub(super) fn start(&mut self, launch: &str, title: Option<String>, prompt: Option<PromptKey>) {
+        let entry = Launch { id: launch.to_owned(), title, prompt, agent_id: None, end: None };
         self.0.insert(fingerprint(launch), entry);
     }
 
-    /// Ends `launch`; `false` where it is unknown or has ended.
+    /// Ends `launch` by the result of its call; `false` where it is unknown or has ended.
     pub(super) fn finish(&mut self, launch: &str, outcome: Outcome, time: Option<Moment>) -> bool {
         let launch = self.0.get_mut(fingerprint(launch)).filter(|launch| launch.end.is_none());
-        launch.is_some_and(|launch| launch.end.replace(End { time, outcome }).is_none())
+        let end = End { time, outcome, is_reported: false };
+        launch.is_some_and(|launch| launch.end.replace(end).is_none())
+    }
+
+    /// Ends `launch` by a report that was not told before; `false` where it is unknown or its call's own result has ended it.
+    ///
+    /// Only one report comes of each life. So a further one tells of a life that began without this agent, which its own journal
+    /// shows; where none began, the one that has ended stays as it is.
+    pub(super) fn finish_reported(&mut self, launch: &str, outcome: Outcome, time: Option<Moment>) -> bool {
+        let launch = self.0.get_mut(fingerprint(launch));
+        let Some(launch) = launch.filter(|launch| launch.end.as_ref().is_none_or(|end| end.is_reported))
+        else {
+            return false;
+        };
+        launch.end = Some(End { time, outcome, is_reported: true });
+        true
+    }
+
+    /// Begins a new life of the sub-agent `agent_id`, where its last one has ended; its launch, and what that is called.
+    pub(super) fn restart(&mut self, agent_id: &str) -> Option<(String, Option<String>)> {
+        let key = fingerprint(self.of(agent_id)?);
+        let launch = self.0.get_mut(key).filter(|launch| launch.end.is_some())?;
+        launch.end = None;
+        Some((launch.id.clone(), launch.title.clone()))
     }
 
     /// The launch with one of these native ids, the first that is known.
@@ -95,14 +123,15 @@ impl Launches {
     }
 
     /// The launch whose journal is that of `agent_id`.
-    pub(super) fn of(&self, agent_id: &str) -> Option<&str> {
+    #[must_use]
+    pub fn of(&self, agent_id: &str) -> Option<&str> {
         let launch = self.0.values().find(|launch| launch.agent_id.as_deref() == Some(agent_id))?;
         Some(&launch.id)
     }
 
     /// Binds a journal on evidence; a binding of either side to another is undone. `false` where this is no news or the launch
     /// is unknown.
-    pub(super) fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
+    pub fn bind(&mut self, launch: &str, agent_id: &str) -> bool {
         let key = fingerprint(launch);
         let former = self.of(agent_id).map(fingerprint);
         if !self.0.contains(key) || former == Some(key) {
@@ -119,7 +148,9 @@ impl Launches {
 
     /// Binds journals by equal prompts. Where several launches have the same prompt, journals in the order of their first
     /// records (then of their ids; without a time last) get the launches in the order of their calls, those that failed last.
-    pub(super) fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
+    ///
+    /// Gives pairs of agent id and launch: a launch gets one journal at most, and none that begins after its end.
+    pub fn claim(&mut self, orphans: &[Orphan]) -> Vec<(String, String)> {
         let mut orphans: Vec<&Orphan> = orphans.iter().collect();
         orphans.sort_by_key(|orphan| (orphan.first_time.is_none(), orphan.first_time, &orphan.agent_id));
         let mut bound = Vec::new();

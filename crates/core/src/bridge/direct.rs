@@ -1,0 +1,93 @@
+//! The bridge for agent events that no provider's record carries: one's own agent, or a host's own mapping.
+//!
+//! Input: agent events, each with its time and, where it comes from a record, the record's name. Output: schema-v1 events.
+//! Invariant: an event of the same record gives the same event ids, whenever it is said. Never: reads a clock.
+
+use std::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::{Bridge, Item, Scope, Session};
+use crate::agent::AgentEvent;
+use crate::contract::{Event, Timestamp};
+use crate::providers::Said;
+
+/// Where an agent event comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The record with this id, and the place of the event among those of the record.
+    Record(String, u32),
+    /// The line at this offset of this journal, and the place of the event among those of the line.
+    Line(String, u64, u32),
+    /// Nowhere: it is said once.
+    Said,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct DirectBridge {
+    bridge: Bridge,
+    epoch: String,
+    session_id: String,
+    /// Events that came from nowhere.
+    said: u64,
+}
+
+impl DirectBridge {
+    /// A bridge for one session.
+    #[must_use]
+    pub fn new(session: Session) -> Self {
+        let (epoch, session_id) = (session.epoch.clone(), session.session_id.clone());
+        Self { bridge: Bridge::new(session), epoch, session_id, said: 0 }
+    }
+
+    /// The events that `event` makes, in order. `turn_id` is the turn that it belongs to, where that is known.
+    pub fn take(
+        &mut self,
+        event: AgentEvent,
+        at: Timestamp<'static>,
+        turn_id: Option<&str>,
+        origin: &Origin,
+    ) -> Vec<Event<'static>> {
+        let name = self.name(origin);
+        let scope = event.agent_id().map(str::to_owned);
+        let item = Item {
+            scope: scope.as_deref().map_or(Scope::Root, Scope::Child),
+            name,
+            at,
+            estimated: false,
+            turn_id,
+            said: &Said::Event(event),
+        };
+        let mut events = Vec::new();
+        self.bridge.take(&item, true, &mut |event| events.push(event));
+        events
+    }
+
+    /// Names the event among all of its session.
+    fn name(&mut self, origin: &Origin) -> u128 {
+        let mut hasher = SipHasher13::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.write_usize(bytes.len());
+            hasher.write(bytes);
+        };
+        part(self.session_id.as_bytes());
+        match origin {
+            Origin::Record(id, index) => {
+                part(id.as_bytes());
+                part(&index.to_le_bytes());
+            }
+            Origin::Line(journal, offset, index) => {
+                part(journal.as_bytes());
+                part(&offset.to_le_bytes());
+                part(&index.to_le_bytes());
+            }
+            Origin::Said => {
+                part(self.epoch.as_bytes());
+                part(&self.said.to_le_bytes());
+                self.said += 1;
+            }
+        }
+        hasher.finish128().as_u128()
+    }
+}

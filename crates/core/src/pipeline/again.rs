@@ -1,0 +1,68 @@
+//! Reading a sub-agent's journal again, under the launch that was found too late.
+//!
+//! Input: a child that was shown as itself and its launch. Output: the journals that are to be pushed again from their first byte.
+//! Invariant: what else those journals said stays said once. Never: leaves a row of the child under its former id.
+
+use super::journal::{Binding, Journal};
+use super::{JournalId, Pipeline};
+use crate::contract::limits::LINE_BYTES;
+use crate::decode::{DiagnosticLog, Framer};
+
+impl Pipeline {
+    /// The journals that are to be pushed again from their first byte, before anything that follows in them.
+    pub fn take_again(&mut self) -> Vec<JournalId> {
+        std::mem::take(&mut self.again)
+    }
+
+    /// Takes back what the journal of `former` and those of the sub-agents below it said, for they are to be read again.
+    pub(super) fn read_again(&mut self, session: usize, former: &str) {
+        let state = &mut self.sessions[session];
+        let removed = state.bridge.forget(former);
+        for child in &removed {
+            for child_id in &child.lives {
+                self.projector.remove(state.bridge.source(), child_id);
+                self.explainer.forget(state.bridge.source(), child_id);
+            }
+        }
+        // What was said of them counts anew.
+        state.taken.clear();
+        for (at, owner) in state.tracks.clone() {
+            let journal = &mut self.journals[at];
+            let is_removed = |child: &str| removed.iter().any(|removed| removed.id == child);
+            let binding = &journal.tracks[owner].binding;
+            if binding.child().is_some_and(is_removed) {
+                journal.restart(owner);
+                if !self.again.contains(&JournalId(at)) {
+                    self.again.push(JournalId(at));
+                }
+            }
+        }
+    }
+}
+
+impl Journal {
+    /// Starts over for the owner at this place; what the others said stays.
+    fn restart(&mut self, owner: usize) {
+        if self.again.is_empty() {
+            self.read_before = self.read;
+        }
+        self.again.push(owner);
+        self.read = 0;
+        self.reader = self.provider.reader(&self.recognized, self.told.clone());
+        self.framer = Framer::new(LINE_BYTES);
+        self.log = DiagnosticLog::default();
+        let track = &mut self.tracks[owner];
+        if let Binding::Unattributed(_) = track.binding {
+            track.binding = Binding::Unknown;
+        }
+        track.pending.clear();
+        for track in &mut self.tracks {
+            track.forget_times();
+        }
+    }
+
+    /// Whether what a line at `offset` says for `owner` was taken before the journal was to be read again.
+    pub(super) fn is_known(&self, owner: usize, offset: u64) -> bool {
+        offset < self.read_before && !self.again.contains(&owner)
+    }
+}

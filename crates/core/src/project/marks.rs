@@ -1,0 +1,164 @@
+//! Staleness, questions and their answers, and what is dropped (contract section 4).
+//!
+//! Input: names and times. Output: what became of each. Invariant: silence alone ends nothing. Never: reads a clock.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use super::authority::silence;
+use super::corrections::{Correction, Op, Place};
+use super::projector::{Projector, RecordKey};
+use super::record::{Process, Record};
+use super::report::{Applied, Note, Status};
+use crate::contract::Moment;
+use crate::redact::redact_text;
+use crate::text::fit;
+
+/// The reason of a question: UTF-16 code units; longer text is cut.
+pub const REASON_UNITS: usize = 256;
+
+/// What decides whether a record has to be watched anew.
+#[derive(Clone, Copy)]
+pub(super) struct Watch {
+    is_unwatched: bool,
+    newest: Moment,
+}
+
+impl Record {
+    pub(super) fn watch(&self) -> Watch {
+        let is_unwatched = self.freshness.stale.is_some() || self.spared;
+        Watch { is_unwatched, newest: self.freshness.newest.at }
+    }
+}
+
+impl Projector {
+    /// Marks each live child whose evidence is `stale_after_ms` old or older, once, and opens a reconciliation. One that waits for
+    /// its user while its process lives is spared.
+    pub fn mark_stale(&mut self, now: Moment) -> Vec<Applied> {
+        let mut marked = Vec::new();
+        while let Some(&Reverse((due, key))) = self.deadlines.peek()
+            && due <= now
+        {
+            self.deadlines.pop();
+            let stale_after_ms = self.config.stale_after_ms;
+            let mark = silence(now, stale_after_ms);
+            let Some(record) = self.get_mut(key) else { continue };
+            if record.state.is_terminal() || record.freshness.stale.is_some() {
+                continue;
+            }
+            let newest = record.freshness.newest.at;
+            if newest > mark.threshold {
+                self.deadlines.push(Reverse((newest.plus_millis(stale_after_ms), key)));
+                continue;
+            }
+            if record.is_idle_and_alive() {
+                record.spared = true;
+                continue;
+            }
+            let (source, child) = (record.source.clone(), record.child_id.clone());
+            let deadline = now.plus_millis(self.config.reconcile_deadline_ms);
+            let place = Place { source: &source, child: &child, key: Some(key) };
+            marked.push(self.correct(
+                place,
+                &Correction {
+                    reason: Some(mark.reason),
+                    threshold: Some(mark.threshold),
+                    deadline: Some(deadline),
+                    ..Correction::new(Op::Stale, now)
+                },
+            ));
+        }
+        marked
+    }
+
+    /// Opens a question about a child at once; the host asks an authority. `reason` is redacted, and cut at [`REASON_UNITS`].
+    /// Evidence newer than `now` answers it.
+    pub fn request_reconciliation(
+        &mut self,
+        source: &str,
+        child_id: &str,
+        reason: &str,
+        now: Moment,
+    ) -> Applied {
+        let reason = redact_text(reason);
+        let deadline = now.plus_millis(self.config.reconcile_deadline_ms);
+        let correction = Correction {
+            reason: Some(Cow::Borrowed(fit(&reason, REASON_UNITS))),
+            threshold: Some(now),
+            deadline: Some(deadline),
+            ..Correction::new(Op::Request, now)
+        };
+        self.correct(self.place(source, child_id), &correction)
+    }
+
+    /// An authority said that a child is gone, or its owner is provably dead. Before the deadline of the open question that is
+    /// provisional; after it, the child is lost, once.
+    pub fn reconciliation_failed(&mut self, source: &str, child_id: &str, now: Moment) -> Applied {
+        let place = self.place(source, child_id);
+        let open = place.key.and_then(|key| self.get(key)?.freshness.reconciliation.as_deref());
+        let deadline = open.map(|open| open.deadline);
+        self.correct(place, &Correction { deadline, ..Correction::new(Op::Lost, now) })
+    }
+
+    /// Nobody answered the open question about a child: no answer, an error or a time-out. It says nothing about the child.
+    pub fn reconciliation_unanswered(&mut self, source: &str, child_id: &str, now: Moment) -> Applied {
+        self.correct(self.place(source, child_id), &Correction::new(Op::Unanswered, now))
+    }
+
+    /// What the host knows of a child's process; `false` where the child is not known. It is evidence beside the events: it is part
+    /// of no event and no journal.
+    pub fn set_process(&mut self, source: &str, child_id: &str, process: Option<Process>) -> bool {
+        let Some(key) = self.key(source, child_id) else { return false };
+        let Some(record) = self.get_mut(key) else { return false };
+        let before = record.watch();
+        if record.process != process {
+            record.process = process;
+            self.touch(source);
+            self.watch_again(key, before);
+        }
+        true
+    }
+
+    /// Drops terminal records that ended before `before`, and names them.
+    pub fn forget(&mut self, before: Moment) -> Vec<(Box<str>, Box<str>)> {
+        let ended = |record: &&Record| record.ended_at().is_some_and(|at| at < before);
+        let names: Vec<_> = self
+            .records()
+            .filter(ended)
+            .map(|record| (record.source.clone(), record.child_id.clone()))
+            .collect();
+        for (source, child) in &names {
+            self.correct(self.place(source, child), &Correction::new(Op::Forget, before));
+        }
+        names
+    }
+
+    /// Drops a record, whatever its state, as if nothing had been said of it; whether there was one.
+    pub fn remove(&mut self, source: &str, child_id: &str) -> bool {
+        let place = self.place(source, child_id);
+        let Some(record) = place.key.and_then(|key| self.get(key)) else { return false };
+        let at = record.freshness.newest.at;
+        self.correct(place, &Correction::new(Op::Forget, at)).status == Status::Applied
+    }
+
+    pub(super) fn place<'a>(&self, source: &'a str, child: &'a str) -> Place<'a> {
+        Place { source, child, key: self.key(source, child) }
+    }
+
+    /// Looks at a record again where it was stale or spared, or its evidence went back.
+    pub(super) fn watch_again(&mut self, key: RecordKey, before: Watch) {
+        let due_after = self.config.stale_after_ms;
+        let Some(record) = self.get_mut(key) else { return };
+        let newest = record.freshness.newest.at;
+        let is_live = !record.state.is_terminal() && record.freshness.stale.is_none();
+        if is_live && (before.is_unwatched || newest < before.newest) {
+            record.spared = false;
+            self.deadlines.push(Reverse((newest.plus_millis(due_after), key)));
+        }
+    }
+
+    /// The child is not known.
+    pub(super) fn unknown_child() -> Applied {
+        Applied::new(Status::Conflict, Some(Note::UnknownChild), None)
+    }
+}

@@ -1,0 +1,253 @@
+//! The records of one journal, in order, as agent events.
+//!
+//! Input: records. Output: [`Mapped`] items. Invariant: the same records give the same items; copied records give none.
+//! Never: reads a text that a person or a model wrote as anything but a text.
+
+use super::approvals::Approvals;
+use super::facts::Known;
+use super::history::History;
+use super::record::{Record, filled};
+use super::shapes::{FirstText, Payload};
+use super::tools::{Tools, outcome};
+use super::turns::{Prompt, Turns};
+use super::usage::Usage;
+use crate::agent::event::limits;
+use crate::agent::{AgentEvent, Outcome};
+use crate::contract::Moment;
+use crate::json::Scalar;
+use crate::providers::ids::id;
+use crate::providers::say::{Say, Source, cut};
+use crate::providers::shape::Shape;
+use crate::providers::{Mapped, Role, Said, Told};
+
+/// See the module. One mapper per journal.
+#[derive(Debug)]
+pub(super) struct Mapper {
+    pub(super) role: Role,
+    pub(super) parent: Option<String>,
+    has_begun: bool,
+    history: History,
+    pub(super) turns: Turns,
+    tools: Tools,
+    approvals: Approvals,
+    usage: Usage,
+    pub(super) known: Known,
+    /// Whether the session was closed, and nothing has begun since.
+    has_stopped: bool,
+}
+
+impl Mapper {
+    /// A mapper that has read nothing.
+    pub(super) fn new(role: Role, parent: Option<String>, told: &Told) -> Self {
+        Self {
+            role,
+            parent,
+            has_begun: false,
+            history: History::default(),
+            turns: Turns::new(),
+            tools: Tools::new(),
+            approvals: Approvals::default(),
+            usage: Usage::default(),
+            known: Known::new(told.title.as_deref()),
+            has_stopped: false,
+        }
+    }
+
+    /// Reads the next record, whose line begins at `offset`.
+    pub(super) fn record(&mut self, record: &Record<'_>, offset: u64, out: &mut Vec<Mapped>) {
+        let time = record.timestamp();
+        let mut say = Say::new(Source { offset, uuid: None, time }, out);
+        let kind = record.known_type().unwrap_or_default();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.begin(record, &mut say);
+            if kind == "session_meta" {
+                return;
+            }
+        }
+        let payload = &record.payload;
+        if kind == "session_meta" {
+            return self.history.another_meta();
+        }
+        if self.is_copy(kind, payload, time.and_then(Moment::parse)) {
+            if let Shape(Some(info)) = &payload.info {
+                self.usage.skip(info);
+            }
+            return;
+        }
+        say.turn = filled(&payload.turn_id).and_then(id).or_else(|| self.turns.open_id().map(str::to_owned));
+        match kind {
+            "turn_context" => {
+                let runs = self.role == Role::Root || self.turns.open_id().is_some();
+                self.known.turn(payload, runs, &mut say);
+            }
+            "event_msg/task_started" | "event_msg/turn_started" => {
+                self.turn_started(payload, offset, &mut say);
+            }
+            "event_msg/task_complete" | "event_msg/turn_complete" => {
+                self.end_turn(payload, Outcome::Success, &payload.last_agent_message, &mut say);
+            }
+            "event_msg/turn_aborted" => {
+                self.end_turn(payload, Outcome::Cancelled, &payload.reason, &mut say);
+            }
+            "event_msg/error" => self.end_turn(payload, Outcome::Error, &payload.message, &mut say),
+            "event_msg/user_message" => self.prompt(payload.message.text(), offset, &mut say),
+            "response_item/message" if record.is_bare => self.bare_message(payload, offset, &mut say),
+            "event_msg/item_completed" => self.item(payload, offset, &mut say),
+            "event_msg/sub_agent_activity" => {
+                let Payload { activity, agent_thread_id, agent_path, .. } = payload;
+                self.activity(activity, agent_thread_id, agent_path, &mut say);
+            }
+            "event_msg/token_count" => {
+                if let Shape(Some(info)) = &payload.info {
+                    self.usage.count(info, &mut say);
+                }
+            }
+            "event_msg/shutdown_complete" => self.stop(&mut say),
+            _ => self.call(kind, payload, offset, &mut say),
+        }
+        if self.turns.open_id().is_some() {
+            say.activity_unless_event();
+        }
+    }
+
+    fn begin(&mut self, first: &Record<'_>, say: &mut Say<'_>) {
+        if first.known_type() == Some("session_meta") {
+            self.history = History::of(&first.payload, first.timestamp().and_then(Moment::parse));
+            self.known.session(&first.payload, say);
+        }
+        match self.role {
+            Role::Root => {
+                let title = self.known.title.clone();
+                say.event(AgentEvent::SessionStarted { title, prompt_text: None, model: None });
+            }
+            Role::Child { .. } => self.own_start(&first.payload, say),
+        }
+    }
+
+    fn is_copy(&mut self, kind: &str, payload: &Payload<'_>, time: Option<Moment>) -> bool {
+        match kind {
+            "event_msg/task_started" | "event_msg/turn_started" => self.history.holds_start(payload, time),
+            _ => self.history.is_open(),
+        }
+    }
+
+    fn turn_started(&mut self, start: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+        let turn_id = filled(&start.turn_id).and_then(id).unwrap_or_else(|| format!("task:{offset}"));
+        let goes_on = self.turns.has_run || self.has_stopped;
+        if !self.turns.start(&turn_id) {
+            return;
+        }
+        self.known.window(start);
+        self.open_turn(turn_id, None, goes_on, say);
+    }
+
+    /// Says that a turn began; `goes_on` where the agent may have ended before, of which others can know more.
+    fn open_turn(&mut self, turn_id: String, prompt_text: Option<String>, goes_on: bool, say: &mut Say<'_>) {
+        self.has_stopped = false;
+        self.approvals.clear();
+        say.turn = Some(turn_id.clone());
+        if goes_on {
+            say.said(Said::StartedAgain);
+            self.usage.start_again();
+            self.known.tell_again(say);
+        }
+        say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text });
+        self.known.model(say);
+    }
+
+    fn end_turn(&mut self, end: &Payload<'_>, outcome: Outcome, summary: &Scalar<'_>, say: &mut Say<'_>) {
+        let named = filled(&end.turn_id).and_then(id);
+        // An end without a start, as where the lines before are lost: there was such a turn.
+        let is_untold = named.clone().filter(|_| !self.turns.has_run);
+        if let Some(turn_id) = is_untold
+            && self.turns.start(&turn_id)
+        {
+            self.open_turn(turn_id, None, false, say);
+        }
+        let Some(ended) = self.turns.end(named) else { return };
+        self.approvals.end_turn(&ended);
+        say.turn = Some(ended);
+        let summary = summary.text().and_then(|text| cut(text, limits::TEXT));
+        say.event(AgentEvent::Done { outcome, agent_id: None, summary: summary.clone() });
+        self.own_end(outcome, summary, say);
+    }
+
+    fn prompt(&mut self, text: Option<&str>, offset: u64, say: &mut Say<'_>) {
+        let prompt_text = text.and_then(|text| cut(text, limits::TEXT));
+        match self.turns.prompt() {
+            Prompt::Starts => {
+                let turn_id = format!("user:{offset}");
+                let goes_on = self.turns.has_run || self.has_stopped;
+                self.turns.start_unmarked(&turn_id);
+                self.open_turn(turn_id, prompt_text, goes_on, say);
+            }
+            Prompt::First if prompt_text.is_some() => {
+                say.event(AgentEvent::Metadata { agent_id: None, title: None, prompt_text, model: None });
+            }
+            Prompt::First | Prompt::Steering => {}
+        }
+    }
+
+    /// The oldest format: what the user says is a message among others, and so is what the program adds in the user's name.
+    fn bare_message(&mut self, message: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+        if message.role.text() != Some("user") {
+            return;
+        }
+        let FirstText(text) = &message.content;
+        let text = text.as_deref();
+        let is_added = |text: &str| {
+            let added = ["<user_instructions>", "<environment_context>"];
+            added.iter().any(|start| text.trim_start().starts_with(start))
+        };
+        if !text.is_some_and(is_added) {
+            self.prompt(text, offset, say);
+        }
+    }
+
+    fn item(&mut self, completed: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+        let Shape(Some(item)) = &completed.item else { return };
+        match item.kind.text() {
+            Some("UserMessage") => self.prompt(item.content.0.as_deref(), offset, say),
+            Some("SubAgentActivity") => {
+                self.activity(&item.activity, &item.agent_thread_id, &item.agent_path, say);
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, kind: &str, payload: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+        match kind {
+            "response_item/function_call"
+            | "response_item/custom_tool_call"
+            | "response_item/local_shell_call" => self.tools.start(payload, say),
+            "response_item/function_call_output"
+            | "response_item/custom_tool_call_output"
+            | "response_item/local_shell_call_output" => {
+                self.approvals.settle(payload, say);
+                self.tools.finish(payload, None, say);
+            }
+            "event_msg/exec_command_end" | "event_msg/patch_apply_end" | "event_msg/mcp_tool_call_end" => {
+                self.approvals.settle(payload, say);
+                self.tools.finish(payload, outcome(payload), say);
+            }
+            "event_msg/exec_command_begin" | "event_msg/patch_apply_begin" => {
+                self.approvals.settle(payload, say);
+            }
+            "event_msg/exec_approval_request"
+            | "event_msg/apply_patch_approval_request"
+            | "event_msg/request_permissions" => self.approvals.ask(payload, "permission", offset, say),
+            "event_msg/request_user_input" | "event_msg/elicitation_request" => {
+                self.approvals.ask(payload, "question", offset, say);
+            }
+            _ => {}
+        }
+    }
+
+    /// The session was closed. A sub-agent that has ended has nothing more to end.
+    fn stop(&mut self, say: &mut Say<'_>) {
+        let has_ended = self.role != Role::Root && self.turns.has_run && self.turns.open_id().is_none();
+        if !has_ended && !std::mem::replace(&mut self.has_stopped, true) {
+            say.event(AgentEvent::SessionStopped { reason: None });
+        }
+    }
+}

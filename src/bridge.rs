@@ -1,0 +1,119 @@
+//! `bridgeAgentEvents`: agent events to schema-v1 events.
+
+use agent_lifecycle_core::agent::AgentEvent;
+use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
+use agent_lifecycle_core::bridge::{Content, Session};
+use agent_lifecycle_core::contract::identity::identity;
+use agent_lifecycle_core::contract::{Capabilities, Capability, Timestamp};
+use napi::{Env, Result};
+use napi_derive::napi;
+
+use crate::convert::{integer, text};
+use crate::error::Refusal;
+
+/// A session whose events are bridged.
+#[napi(object)]
+pub struct NativeBridgeOptions {
+    /// The source of the events.
+    pub source: String,
+    /// Their epoch.
+    pub source_epoch: String,
+    /// The root child's id.
+    pub session_id: String,
+    /// What kind of agent it is.
+    pub provider: String,
+    /// `none`, `titles` or `full`.
+    pub content: String,
+    /// Whether somebody else started it.
+    pub external: bool,
+    /// Whether everything from its start is told.
+    pub history: bool,
+}
+
+/// Where an event comes from.
+#[napi(object)]
+pub struct NativeOrigin {
+    /// The id of its record.
+    pub uuid: Option<String>,
+    /// Its journal.
+    pub journal: Option<String>,
+    /// The offset of its line there.
+    pub offset: Option<f64>,
+    /// Its place among the events of the record or line.
+    pub index: Option<f64>,
+}
+
+/// The bridge of one session.
+#[napi]
+pub struct NativeBridge {
+    bridge: DirectBridge,
+}
+
+#[napi]
+impl NativeBridge {
+    /// A bridge that was told nothing.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, options: NativeBridgeOptions) -> Result<Self> {
+        let NativeBridgeOptions { source, source_epoch, session_id, provider, content, external, history } =
+            options;
+        let given = [("source", &source), ("sourceEpoch", &source_epoch), ("sessionId", &session_id)];
+        for (path, id) in given {
+            if identity(id) != Ok(id) {
+                let message =
+                    format!("{path} must be an id: trimmed, not blank, at most 512 bytes, no U+0000");
+                return Err(
+                    Refusal { code: "invalid_id", path: Some(path), message: &message }.into_error(env)
+                );
+            }
+        }
+        let content = match content.as_str() {
+            "none" => Content::None,
+            "titles" => Content::Titles,
+            "full" => Content::Full,
+            _ => {
+                let message = "content must be none, titles or full";
+                return Err(
+                    Refusal { code: "invalid_option", path: Some("content"), message }.into_error(env)
+                );
+            }
+        };
+        let history = if history { Capability::Known } else { Capability::Unknown };
+        let capabilities = Capabilities { history, ..Capabilities::default() };
+        let session =
+            Session { source, provider, session_id, epoch: source_epoch, content, external, capabilities };
+        Ok(Self { bridge: DirectBridge::new(session) })
+    }
+
+    /// The events that the agent event in `text` makes, as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn push(
+        &mut self,
+        env: Env,
+        event: String,
+        at: String,
+        turn_id: Option<String>,
+        origin: NativeOrigin,
+    ) -> Result<String> {
+        let event = AgentEvent::parse(&event).map_err(|issues| {
+            let first = issues.first();
+            let path = first.map_or("$", |issue| issue.path.as_str());
+            let message = first.map_or("the event is not JSON", |issue| issue.message.as_ref());
+            Refusal { code: "invalid_event", path: Some(path), message }.into_error(env)
+        })?;
+        let Some(at) = Timestamp::parse(at.into()) else {
+            let message = "at must be RFC 3339 UTC, such as 2026-05-17T22:29:21Z";
+            return Err(Refusal { code: "invalid_timestamp", path: Some("at"), message }.into_error(env));
+        };
+        let number = |given, path| Ok::<_, napi::Error>(integer(env, given, 0, 0, path)?.unsigned_abs());
+        let NativeOrigin { uuid, journal, offset, index } = origin;
+        let index = u32::try_from(number(index, "index")?).unwrap_or(u32::MAX);
+        let origin = match (uuid, offset) {
+            (Some(uuid), _) => Origin::Record(uuid, index),
+            (None, Some(offset)) => {
+                Origin::Line(journal.unwrap_or_default(), number(Some(offset), "offset")?, index)
+            }
+            (None, None) => Origin::Said,
+        };
+        Ok(text(&self.bridge.take(event, at, turn_id.as_deref(), &origin)))
+    }
+}

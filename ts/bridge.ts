@@ -1,0 +1,101 @@
+// Agent events to schema-v1 events: the one way into the projection for a host's own agents and mappings.
+import { type AgentLifecycleEvent, assertAgentLifecycleEvent } from "./agent-event.js";
+import { booleanOption, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
+import type { LifecycleEvent } from "./contract.js";
+import { LifecycleError } from "./error.js";
+import { callNative } from "./native.js";
+
+/** How much of prompts and texts goes into events: nothing, titles and descriptions, or everything. */
+export type ContentLevel = "none" | "titles" | "full";
+
+export interface AgentBridgeOptions {
+  /** The source of the events, such as `my-agent/1`. */
+  source: string;
+  /** Their epoch; a new one wherever the agent's ids begin anew. */
+  sourceEpoch: string;
+  /** The session: the root child's id. */
+  sessionId: string;
+  /** What kind of agent it is, for the rows; by default the source up to its first `/`. */
+  provider?: string;
+  /** `titles` by default. */
+  content?: ContentLevel;
+  /** Whether somebody else started the session: then it is adopted when it is first seen. False by default. */
+  external?: boolean;
+  /** Whether everything from its start is told; true by default. */
+  history?: boolean;
+}
+
+/** Where an agent event comes from. The same record gives the same event ids, so a second reading changes nothing. */
+export interface AgentEventContext {
+  /** When it happened; without it and without `occurredAt`, now. */
+  at?: string;
+  /** The turn that it belongs to; without it, the one opened last. */
+  turnId?: string;
+  /** The id of its record, unique in the session. */
+  uuid?: string;
+  /** Without `uuid`: its journal and the offset of its line there. Without both, the event is said once. */
+  journal?: string;
+  offset?: number;
+  /** Its place among the events of its record, from 0. */
+  index?: number;
+}
+
+export interface AgentBridge {
+  /**
+   * The schema-v1 events that an agent event makes, in order: only legal edges, missing steps inserted.
+   *
+   * @throws {LifecycleError} with all issues where the event is not valid.
+   */
+  push(event: AgentLifecycleEvent, context?: AgentEventContext): LifecycleEvent[];
+}
+
+/**
+ * A bridge for one session. A turn's end never ends a record: `agent.done` of the session's own agent gives `waiting` for a prompt.
+ *
+ * @throws {LifecycleError} `invalid_id`, `invalid_option`.
+ */
+export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
+  const given = optionsArgument(options, "options");
+  const source = textArgument(given.source, "source");
+  const native = {
+    source,
+    sourceEpoch: textArgument(given.sourceEpoch, "sourceEpoch"),
+    sessionId: textArgument(given.sessionId, "sessionId"),
+    provider: optionalText(given.provider, "provider") ?? source.split("/", 1)[0] ?? source,
+    content: optionalText(given.content, "content") ?? "titles",
+    external: booleanOption(given.external, "external") ?? false,
+    history: booleanOption(given.history, "history") ?? true,
+  };
+  const bridge = callNative((addon) => new addon.NativeBridge(native));
+  return {
+    push(event, context) {
+      const { occurredAt } = assertAgentLifecycleEvent(event);
+      const { at, turnId, uuid, journal, offset, index } = optionsArgument(context, "context");
+      const time = utc(optionalText(at, "at") ?? occurredAt);
+      const origin = {
+        ...set("uuid", optionalText(uuid, "uuid")),
+        ...set("journal", optionalText(journal, "journal")),
+        ...set("offset", numberOption(offset, "offset")),
+        ...set("index", numberOption(index, "index")),
+      };
+      const turn = optionalText(turnId, "turnId");
+      const text = callNative(() => bridge.push(JSON.stringify(event), time, turn, origin));
+      return JSON.parse(text) as LifecycleEvent[];
+    },
+  };
+}
+
+function set<Key extends string, Value>(key: Key, value: Value | undefined): { [key in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in Key]?: Value });
+}
+
+/** A date-time as schema-v1 events have it: UTC. */
+function utc(time: string | undefined): string {
+  if (time === undefined) return new Date().toISOString();
+  if (/(?:Z|\+00:00)$/.test(time)) return time;
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) {
+    throw new LifecycleError("invalid_timestamp", "at must be an ISO date-time", { path: "at" });
+  }
+  return date.toISOString();
+}
