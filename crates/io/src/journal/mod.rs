@@ -27,7 +27,7 @@ use std::time::Duration;
 pub use fault::{Fault, FaultCode, Outcome};
 pub use line::{Draft, Entry};
 pub use repair::Repaired;
-pub use replay::Replay;
+pub use replay::{Replay, Replayed};
 pub use rotate::{Projection, Rotated, Rotation};
 pub use verify::{Hole, Verified};
 pub use worker::{Appended, Journal};
