@@ -129,18 +129,12 @@ interface FaultView {
 }
 type Answer<T> = { ok: T } | { fault: FaultView };
 
-/** An error of a journal: whether the append may be in the file all the same. */
-export class JournalError extends LifecycleError {
-  /** `true` where what was appended may be in the journal; `sequences` are then its first and last number. */
+/** An error of a journal. */
+export type JournalError = LifecycleError & {
+  /** Whether what was to be appended may be in the journal all the same; `sequences` are then its first and last number. */
   readonly outcomeUnknown: boolean;
-  declare readonly sequences?: readonly [number, number];
-
-  constructor({ code, message, path, outcomeUnknown, sequences }: FaultView) {
-    super(code, message, { path });
-    this.outcomeUnknown = outcomeUnknown === true;
-    if (sequences !== undefined) this.sequences = sequences;
-  }
-}
+  readonly sequences?: readonly [number, number];
+};
 
 interface Waiting {
   text: string;
@@ -337,9 +331,11 @@ function value<T>(answer: Answer<T>): T {
 }
 
 /** A fault of the journal, or the refusal of an event, whose path is a member. */
-function faultError(fault: FaultView): LifecycleError {
-  if (fault.path?.startsWith("$")) return new LifecycleError(fault.code, fault.message, { path: fault.path });
-  return new JournalError(fault);
+function faultError({ code, message, path, outcomeUnknown, sequences }: FaultView): LifecycleError {
+  const error = new LifecycleError(code, message, { path });
+  if (path?.startsWith("$")) return error;
+  const more = { outcomeUnknown: outcomeUnknown === true, ...(sequences && { sequences }) };
+  return Object.assign(error, more) satisfies JournalError;
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|\+00:00)$/;
