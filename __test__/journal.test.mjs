@@ -35,6 +35,8 @@ const linesOf = (file) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
+const wrote = (one) => `${one.journalSequence} ${one.eventId}`;
+
 /** The pid of a process that has ended. */
 const deadPid = () => spawnSync(process.execPath, ["--eval", "0"]).pid;
 
@@ -97,7 +99,11 @@ test("a replay gives what was appended, as events and into a projector", async (
   await journal.replayInto(after);
   assert.deepEqual(after.list(), live.list());
   assert.equal((await journal.append(note("e4", "heartbeat"))).journalSequence, rotated.lastSequence + 1);
-  await assert.rejects(journal.rotate({}), { code: "journal_option" });
+  await assert.rejects(journal.rotate({}), { code: "invalid_option", path: "sharedWriters" });
+  await assert.rejects(journal.rotate({ sharedWriters: false, keep: 0 }), {
+    code: "invalid_option",
+    path: "keep",
+  });
 });
 
 test("damage blocks appends with its place, and a repair keeps all of it", async (t) => {
@@ -281,7 +287,6 @@ test("four writers of another hand and four of ours: no gap, nothing lost, nothi
     lines.map(({ journalSequence }) => journalSequence),
     Array.from({ length: 8 * count }, (_, at) => at + 1),
   );
-  const wrote = (one) => `${one.journalSequence} ${one.eventId}`;
   assert.deepEqual(lines.map(wrote).toSorted(), said.toSorted());
   const journal = open(t, file);
   assert.ok((await journal.verify()).valid);

@@ -125,6 +125,27 @@ export const ROWS = [
     args: ["select", "type", "system"],
     variants: SELECT,
   },
+  {
+    name: "journal",
+    title: "64 appends at once, durability os, to a journal of 10,000 entries",
+    what: "appends",
+    shape: { ...A, lines: 10_000 },
+    script: "journal.mjs",
+    args: ["append"],
+    variants: {
+      native: "JsonlLifecycleJournal.append",
+      replaying: "a journal that reads the whole file for each append",
+    },
+  },
+  {
+    name: "journal-length",
+    title: "the same, to one of 1,000,000 entries",
+    what: "appends to a long journal",
+    shape: { ...A, lines: 1_000_000 },
+    script: "journal.mjs",
+    args: ["length"],
+    variants: { native: "1,000,000 entries", short: "its last 10,000 entries" },
+  },
 ];
 
 /** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */

@@ -11,7 +11,7 @@ use std::time::Duration;
 use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::project::{Applied, Config, Counts, Projector};
 use agent_lifecycle_io::journal::{
-    Draft, Durability, Fault, Journal, Options, Outcome, Replay, Replayed, Rotation, TornTail,
+    Draft, Durability, Fault, FaultCode, Journal, Options, Outcome, Replay, Replayed, Rotation, TornTail,
 };
 use napi::bindgen_prelude::Object;
 use napi::{CleanupEnvHook, Env, JsDeferred, Result};
@@ -301,8 +301,17 @@ impl NativeReplay {
             if !self.journal.run(task)
                 && let Some(deferred) = deferred.lock().unwrap_or_else(PoisonError::into_inner).take()
             {
-                let closed = "{\"fault\":{\"code\":\"journal_closed\",\"message\":\"the journal was closed during the replay\"}}";
-                settle(deferred, closed.to_owned());
+                let path = self.journal.path().display().to_string();
+                let message = format!("the journal {path} was closed during the replay");
+                let code = FaultCode::Closed.as_str();
+                let fault = FaultView {
+                    code,
+                    message: &message,
+                    path: &path,
+                    outcome_unknown: false,
+                    sequences: None,
+                };
+                settle(deferred, text(&Answer::<()>::Fault(fault)));
             }
             return Ok(promise);
         }
@@ -362,7 +371,7 @@ fn read(state: &Mutex<ReplayState>, hold: bool, path: &Path) -> String {
         Err(error) => {
             let message = format!("cannot read {}: {error}", path.display());
             text(&Answer::<()>::Fault(FaultView {
-                code: "journal_io",
+                code: FaultCode::Io.as_str(),
                 message: &message,
                 path: &path.display().to_string(),
                 outcome_unknown: false,

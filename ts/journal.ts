@@ -183,7 +183,7 @@ export class JsonlLifecycleJournal {
    * @throws {LifecycleError} where the event is invalid, or the journal refuses it.
    */
   async append(event: LifecycleEventInput, options?: AppendOptions): Promise<JournalledEvent> {
-    return value(await this.#enqueue(event, receivedAt(options)));
+    return valueOf(await this.#enqueue(event, receivedAt(options)));
   }
 
   /** Appends events in order, each with its result or refusal; a bad one does not stop the others. */
@@ -194,7 +194,7 @@ export class JsonlLifecycleJournal {
     const received = receivedAt(options);
     const answers = Array.from(iterableArgument(events, "events"), async (event) => {
       try {
-        return value(await this.#enqueue(event, received));
+        return valueOf(await this.#enqueue(event, received));
       } catch (error) {
         if (error instanceof LifecycleError) return { status: "refused" as const, error };
         throw error;
@@ -207,7 +207,7 @@ export class JsonlLifecycleJournal {
   async *replay(): AsyncGenerator<ReplayBatch, void, undefined> {
     const replay = callNative(() => this.#native.replay());
     for (let done = false; !done;) {
-      const batch = value(await this.#call<NativeBatch>(() => replay.next(false)));
+      const batch = valueOf(await this.#call<NativeBatch>(() => replay.next(false)));
       ({ done } = batch);
       const { entries: events, problems } = batch;
       if (events.length > 0 || problems.length > 0) yield { events, problems };
@@ -220,7 +220,7 @@ export class JsonlLifecycleJournal {
     const target = nativeProjector(projector);
     const result: ReplayResult = { entries: 0, results: {}, problems: [], problemCount: 0 };
     for (let done = false; !done;) {
-      const batch = value(await this.#call<NativeBatch>(() => replay.next(true)));
+      const batch = valueOf(await this.#call<NativeBatch>(() => replay.next(true)));
       ({ done } = batch);
       const applied = JSON.parse(callNative(() => replay.applyHeld(target))) as NativeApplied;
       result.entries += applied.entries;
@@ -234,7 +234,7 @@ export class JsonlLifecycleJournal {
 
   /** Reads every line and says what is in the journal. Changes nothing. */
   async verify(): Promise<JournalVerification> {
-    return value(await this.#call<JournalVerification>(() => this.#native.verify()));
+    return valueOf(await this.#call<JournalVerification>(() => this.#native.verify()));
   }
 
   /**
@@ -242,15 +242,20 @@ export class JsonlLifecycleJournal {
    * journal tells. Nothing is deleted.
    */
   async repair(): Promise<JournalRepair> {
-    return value(await this.#call<JournalRepair>(() => this.#native.repair()));
+    return valueOf(await this.#call<JournalRepair>(() => this.#native.repair()));
   }
 
   /** Begins the journal anew with a checkpoint of what was in it; the old file gets the name `<path>.<n>`. */
   async rotate(options: RotateOptions): Promise<JournalRotation> {
     const { keep, sharedWriters } = optionsArgument(options, "options");
     const kept = numberOption(keep, "keep");
-    const confirmed = sharedWriters === false;
-    return value(await this.#call<JournalRotation>(() => this.#native.rotate(kept, !confirmed)));
+    if (sharedWriters !== false)
+      throw new LifecycleError(
+        "invalid_option",
+        "rotate needs sharedWriters: false, the confirmation that every writer opens the journal by name under its lock",
+        { path: "sharedWriters" },
+      );
+    return valueOf(await this.#call<JournalRotation>(() => this.#native.rotate(kept, sharedWriters)));
   }
 
   /** Takes no more requests, and settles when what waited is done and the path is free again. */
@@ -283,6 +288,7 @@ export class JsonlLifecycleJournal {
       (answers) => {
         const parsed = JSON.parse(answers) as Answer<JournalledEvent>[];
         for (const [at, { settle }] of waiting.entries()) settle(parsed[at] as Answer<JournalledEvent>);
+        return undefined;
       },
       (error: unknown) => {
         for (const { fail } of waiting) fail(error);
@@ -325,7 +331,7 @@ interface NativeApplied {
 }
 
 /** The value of an answer; a fault is thrown. */
-function value<T>(answer: Answer<T>): T {
+function valueOf<T>(answer: Answer<T>): T {
   if ("ok" in answer) return answer.ok;
   throw faultError(answer.fault);
 }

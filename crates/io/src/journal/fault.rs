@@ -48,7 +48,7 @@ impl FaultCode {
             Self::SingleWriter => "journal_single_writer",
             Self::Closed => "journal_closed",
             Self::Busy => "journal_busy",
-            Self::InvalidOption => "journal_option",
+            Self::InvalidOption => "invalid_option",
         }
     }
 }
