@@ -144,10 +144,10 @@ hostStatus({ state: "idle", waitingReason: null });
 export async function journals(): Promise<unknown[]> {
   const journal = new JsonlLifecycleJournal("j.jsonl", { durability: "os", tornTail: "quarantine" });
   // @ts-expect-error no such durability
-  const odd = new JsonlLifecycleJournal("j.jsonl", { durability: "maybe" });
+  const unsure = new JsonlLifecycleJournal("j.jsonl", { durability: "maybe" });
   const written: JournalledEvent = await journal.append(beat, { receivedAt: "2026-05-17T22:29:21Z" });
   const sequence: number = written.journalSequence;
-  const offsets: unknown[] = [odd];
+  const offsets: unknown[] = [unsure];
   const [first] = await journal.appendMany([beat, 1, null]);
   const refused: string | undefined = first !== undefined && "status" in first ? first.error.code : undefined;
   offsets.push(refused);

@@ -1,6 +1,6 @@
 // Rows `journal` and `journal-length`: 64 appends that are asked for at once, durability os, to journals that hold the corpus. A
 // round adds 64 lines to each journal, which changes little.
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { JsonlLifecycleJournal } from "agent-lifecycle";
@@ -41,19 +41,15 @@ function appending(name, open, limit = Infinity) {
   };
 }
 
-const files = new Map();
-
+/** Writes the last `limit` lines of the corpus as a journal. */
 function numbered(chunks, limit, file) {
-  const made = files.get(limit);
-  if (made !== undefined) return copyFileSync(made, file);
   const lines = Buffer.concat(chunks).toString().trimEnd().split("\n");
-  const kept = limit < lines.length ? lines.slice(-limit) : lines;
-  const sequence = lines.length - kept.length + 1;
-  const parts = kept.map((line, at) => `${line.slice(0, -1)},"journalSequence":${sequence + at}}\n`);
-  for (let at = 0; at < parts.length; at += 10_000)
-    writeFileSync(file, parts.slice(at, at + 10_000).join(""), { flag: "a", mode: 0o600 });
-  files.set(limit, file);
-  return undefined;
+  const from = Math.max(0, lines.length - limit);
+  for (let at = from; at < lines.length; at += 10_000) {
+    const part = lines.slice(at, at + 10_000);
+    const text = part.map((line, index) => `${line.slice(0, -1)},"journalSequence":${at + index + 1}}\n`);
+    writeFileSync(file, text.join(""), { flag: "a", mode: 0o600 });
+  }
 }
 
 const ours = (file) => new JsonlLifecycleJournal(file, { durability: "os" });
