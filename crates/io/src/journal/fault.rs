@@ -88,6 +88,17 @@ impl Fault {
         }
     }
 
+    /// The answer to what is dropped without one: the journal was closed before it, or a panic came in its middle.
+    pub(super) fn dropped(path: &Path) -> Self {
+        if std::thread::panicking() {
+            let message =
+                format!("the journal's thread panicked at this, which is a bug: {}", path.display());
+            return Self { outcome: Outcome::Unknown, ..Self::new(FaultCode::Io, path, message) };
+        }
+        let message = format!("the journal {} is closed; open it again", path.display());
+        Self::new(FaultCode::Closed, path, message)
+    }
+
     pub(super) fn unknown(mut self, first: u64, last: u64) -> Self {
         self.outcome = Outcome::Unknown;
         self.sequences = Some((first, last));

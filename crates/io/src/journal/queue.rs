@@ -4,6 +4,7 @@
 //! Invariant: what waits is bounded, and whatever is accepted is answered, also when the thread ends early.
 
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::engine::Engine;
@@ -31,11 +32,12 @@ pub(super) struct Append {
     done: Option<Done>,
     /// The how-manieth it is.
     arrival: u64,
+    path: PathBuf,
 }
 
 impl Append {
-    pub(super) fn new(drafts: Vec<Draft>, done: Done) -> Self {
-        Self { drafts, answered: Vec::new(), done: Some(done), arrival: 0 }
+    pub(super) fn new(path: &Path, drafts: Vec<Draft>, done: Done) -> Self {
+        Self { drafts, answered: Vec::new(), done: Some(done), arrival: 0, path: path.to_owned() }
     }
 
     /// Answers all that is not answered yet.
@@ -53,8 +55,7 @@ impl Drop for Append {
         let Some(done) = self.done.take() else { return };
         let mut answered = std::mem::take(&mut self.answered);
         // Left over only where the thread ended early.
-        let message = "the journal's thread ended before this was written";
-        let fault = Fault::new(FaultCode::Closed, "".as_ref(), message);
+        let fault = Fault::dropped(&self.path);
         answered.resize(self.drafts.len(), Err(fault));
         done(answered);
     }

@@ -73,7 +73,7 @@ impl Journal {
         if drafts.is_empty() {
             return done(Vec::new());
         }
-        if let Err((append, code)) = self.queue.append(Append::new(drafts, Box::new(done))) {
+        if let Err((append, code)) = self.queue.append(Append::new(&self.path, drafts, Box::new(done))) {
             append.refuse(&self.refused(code));
         }
     }
@@ -147,7 +147,7 @@ impl Journal {
 
     fn refused(&self, code: FaultCode) -> Fault {
         if code == FaultCode::Closed {
-            return closed(&self.path);
+            return Fault::dropped(&self.path);
         }
         let message = format!(
             "too many events wait to be appended to {}; wait for earlier ones before appending more",
@@ -175,7 +175,7 @@ impl<T, F: FnOnce(Result<T, Fault>)> Reply<T, F> {
 impl<T, F: FnOnce(Result<T, Fault>)> Drop for Reply<T, F> {
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
-            done(Err(closed(&self.path)));
+            done(Err(Fault::dropped(&self.path)));
         }
     }
 }
@@ -184,10 +184,6 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.queue.close();
     }
-}
-
-fn closed(path: &Path) -> Fault {
-    Fault::new(FaultCode::Closed, path, format!("the journal {} is closed; open it again", path.display()))
 }
 
 /// The journal's thread.

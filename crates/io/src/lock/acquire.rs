@@ -29,10 +29,13 @@ impl Locker {
     pub fn acquire(&mut self) -> Result<Held, LockError> {
         let deadline = self.system.elapsed() + self.options.timeout;
         let (guard, has_waited) = self.take_guard(deadline)?;
+        // A hold of ours that was never given back: its removal failed, or whoever held it panicked.
         if let Some(token) = self.unreleased.take() {
             self.give_back(&token);
         }
-        self.acquire_directory(deadline, guard, has_waited)
+        let held = self.acquire_directory(deadline, guard, has_waited)?;
+        self.unreleased = Some(held.token.clone());
+        Ok(held)
     }
 
     fn acquire_directory(

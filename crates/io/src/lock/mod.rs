@@ -81,7 +81,7 @@ pub struct Locker {
     options: LockOptions,
     notices: Vec<Notice>,
     has_told_no_guard: bool,
-    /// The token of a lock of ours that could not be removed.
+    /// The token of the lock that is held, or that could not be removed.
     unreleased: Option<String>,
 }
 

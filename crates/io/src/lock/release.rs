@@ -11,6 +11,7 @@ impl Locker {
     /// Gives the lock back. `false` where it was not ours any more; a notice tells.
     pub fn release(&mut self, held: Held) -> bool {
         let Held { token, guard, has_waited: _ } = held;
+        self.unreleased = None;
         let was_ours = self.give_back(&token);
         drop(guard);
         was_ours

@@ -173,6 +173,36 @@ fn a_lock_that_is_held_ends_in_an_error_with_path_owner_and_age() {
     journal.join();
 }
 
+/// A projection with a bug.
+struct Panics;
+
+impl crate::journal::Projection for Panics {
+    fn take(&mut self, _: &crate::journal::Entry<'_>) {
+        panic!("asked to panic");
+    }
+    fn checkpoint(
+        &self,
+        _: agent_lifecycle_core::contract::Moment,
+    ) -> Vec<agent_lifecycle_core::contract::Event<'static>> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_panic_in_one_task_leaves_the_journal_usable() {
+    let (_folder, path) = folder();
+    let journal = open(&path);
+    journal.run(|| panic!("asked to panic"));
+    assert_eq!(append(&journal, vec![draft("a", 1)]), [Ok(1)]);
+    // It panics while it has the lock.
+    let rotation = Rotation { keep: None, shared_writers: false };
+    let fault = answer(|done| journal.rotate(rotation, Box::new(Panics), done)).expect_err("it panicked");
+    assert!(fault.message.contains("is a bug"), "{fault}");
+    assert_eq!(fault.outcome, crate::journal::Outcome::Unknown);
+    assert_eq!(append(&journal, vec![draft("a", 2)]), [Ok(2)]);
+    journal.join();
+}
+
 #[test]
 fn places_where_no_journal_can_be() {
     let (folder, path) = folder();
@@ -222,4 +252,35 @@ fn rotate_repair_and_replay_by_the_thread() {
     journal.join();
     let closed: Result<_, Fault> = answer(|done| journal.verify(done));
     assert_eq!(closed.expect_err("closed").code, FaultCode::Closed);
+}
+
+#[test]
+fn sixty_four_appends_at_once_cost_two_syncs() {
+    use std::sync::Arc;
+
+    use crate::storage::Machine;
+    use crate::storage::sim::Sim;
+
+    let (folder, path) = folder();
+    let place = folder.path().canonicalize().expect("there");
+    let directories: Vec<&str> = place.ancestors().map(|path| path.to_str().expect("text")).collect();
+    let sim = Sim::with(&directories);
+    let journal =
+        Journal::open_on(Arc::new(sim.clone()), Arc::new(Machine), &path, Options::default()).expect("free");
+    append(&journal, vec![draft("a", 0)]).pop().expect("one").expect("free");
+    // All of them wait before the thread comes to the first.
+    let (go, wait) = mpsc::channel::<()>();
+    journal.run(move || wait.recv().expect("told to go on"));
+    let (sender, receiver) = mpsc::channel();
+    for id in 1..=64 {
+        let sender = sender.clone();
+        journal.append(vec![draft("a", id)], move |answered| sender.send(answered).expect("waited for"));
+    }
+    let before = sim.state().syncs;
+    go.send(()).expect("it waits");
+    drop(sender);
+    assert_eq!(receiver.iter().flatten().flatten().count(), 64);
+    journal.join();
+    // One of the lock's owner, one of the journal.
+    assert_eq!(sim.state().syncs - before, 2);
 }

@@ -233,6 +233,20 @@ fn a_lock_that_was_taken_from_us_is_left_alone() {
 }
 
 #[test]
+fn a_hold_that_was_dropped_is_given_back_by_its_own_locker_only() {
+    let sim = sim();
+    let alive = Seen::Present { started: None, zombie: false };
+    let mut first = locker(&sim, &Fake::new(alive));
+    drop(first.acquire().expect("free"));
+    // For another program of the same kind the owner is alive.
+    assert!(matches!(locker(&sim, &Fake::new(alive)).acquire(), Err(LockError::TimedOut(_))));
+    let held = first.acquire().expect("its own");
+    assert!(first.release(held));
+    assert_eq!(first.take_notices(), []);
+    assert!(!names(&sim).contains(&LOCK.to_owned()));
+}
+
+#[test]
 fn one_of_ours_waits_for_the_guard_and_names_its_holder() {
     let sim = sim();
     let first = Fake::new(Seen::Untold);
