@@ -107,7 +107,7 @@ impl Story {
 
     fn rows(&mut self, second: u32) -> Vec<Row> {
         self.pipeline.projector_mut().mark_stale(at(second));
-        rows(self.pipeline.projector().records(), &self.pipeline.beside())
+        rows(self.pipeline.projector().records(), self.pipeline.beside())
     }
 }
 
@@ -393,7 +393,10 @@ fn d9_nul_padding_loses_no_record() {
         let (mut plain, mut found) = (read(&fixture, <[u8]>::to_vec, 4096), read(&fixture, padded, 4096));
         if let [journal] = &fixture.journals[..] {
             let lines = journal.bytes.split(|byte| *byte == b'\n').count() - 1;
-            for row in found.as_array().unwrap() {
+            // A sub-agent that only its parent tells of has no journal.
+            let own = found.as_array().unwrap().iter().filter(|row| !row["transcript"].is_null());
+            assert!(own.clone().count() > 0, "{}", fixture.name);
+            for row in own {
                 let expected = json!({"nul_padding": lines, "truncated": 1});
                 assert_eq!(row["diagnostics"], expected, "{}", fixture.name);
             }

@@ -62,6 +62,12 @@ fn what_changed_and_what_changes_with_it() {
     assert_eq!(keys(&ask(&mut story.projector, &cursor)), "+t#other +s#root +s#a -s#a#2");
     story.projector.forget(at(1));
     assert_eq!(keys(&ask(&mut story.projector, &cursor)), "+t#other +s#root -s#a#2 -s#a");
+    // A removal alone is a change, told once.
+    cursor = ask(&mut story.projector, &cursor).cursor;
+    story.projector.remove("t", "other");
+    let last = ask(&mut story.projector, &cursor);
+    assert_eq!(keys(&last), "-t#other");
+    assert_eq!(keys(&ask(&mut story.projector, &last.cursor)), "");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The cases of the field that a Codex rollout can show, through the whole pipeline, under their ids; and orders of reading.
 
+use agent_lifecycle_core::agent::Outcome;
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
@@ -67,7 +68,7 @@ impl Story {
             became.as_ref().unwrap();
         });
         self.pipeline.projector_mut().mark_stale(Moment::parse(&at(60)).unwrap());
-        rows(self.pipeline.projector().records(), &self.pipeline.beside())
+        rows(self.pipeline.projector().records(), self.pipeline.beside())
     }
 
     fn say(&mut self, journal: JournalId, second: u32, record: Value) -> Vec<Row> {
@@ -84,7 +85,7 @@ const PROMPT: (State, Option<WaitingReason>) = (State::Waiting, Some(WaitingReas
 const RUNNING: (State, Option<WaitingReason>) = (State::Running, None);
 
 fn outcomes(row: &Row) -> Vec<Option<&'static str>> {
-    row.turns.recent.iter().map(|turn| turn.outcome.map(|outcome| outcome.as_str())).collect()
+    row.turns.recent.iter().map(|turn| turn.outcome.map(Outcome::as_str)).collect()
 }
 
 #[test]

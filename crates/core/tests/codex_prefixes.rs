@@ -114,10 +114,12 @@ impl Truth {
         match kind.as_str() {
             "task_started" => self.begin(text("turn_id"), is_child),
             // In the oldest format; nothing there names a turn.
-            "message" if record.get("payload").is_none() && payload["role"] == "user" => {
-                if !payload["content"][0]["text"].as_str().unwrap().starts_with('<') {
-                    self.begin(format!("{}", self.tools.len() + self.ended.len()), is_child);
-                }
+            "message"
+                if record.get("payload").is_none()
+                    && payload["role"] == "user"
+                    && !payload["content"][0]["text"].as_str().unwrap().starts_with('<') =>
+            {
+                self.begin("unnamed".to_owned(), is_child);
             }
             "task_complete" => self.end(&text("turn_id"), "success"),
             "turn_aborted" => self.end(&text("turn_id"), "cancelled"),

@@ -231,10 +231,28 @@ fn timeless(events: &[Event<'_>]) -> HashMap<String, Vec<String>> {
     all
 }
 
+/// The story whose sub-agents are shown as themselves first. What was told of them then is taken back, so its events are not those of
+/// a reading in one piece, and of a launch that a result confirmed first it stays known since when it runs.
+const LATE: &str = "claude-code/late-binding";
+
+#[test]
+fn no_line_read_in_pieces_shows_what_the_next_ones_disprove() {
+    for fixture in fixtures() {
+        let (all, agents) = (interleaved(&fixture), agents(&fixture));
+        for size in [0, 7] {
+            in_pieces(&fixture, size, fallback(), |at, journals| {
+                let lines = &all[..all.len().min(at.saturating_add(1))];
+                let place = format!("{} in pieces of {size} after line {at}", fixture.name);
+                check(&place, &truth(&fixture, &agents, lines), &journals.rows(now()));
+            });
+        }
+    }
+}
+
 #[test]
 fn whole_by_line_and_by_byte_are_the_same_at_every_line() {
     let (early, late) = (fallback(), Moment::parse("2026-12-30T00:00:00Z").unwrap());
-    for fixture in fixtures() {
+    for fixture in fixtures().into_iter().filter(|fixture| fixture.name != LATE) {
         let mut whole = Vec::new();
         let rows = fixture.run(&mut |event, _| whole.push(event.to_static())).rows(now());
         let all = interleaved(&fixture);
@@ -260,7 +278,7 @@ fn whole_by_line_and_by_byte_are_the_same_at_every_line() {
 
 #[test]
 fn a_second_reading_changes_nothing() {
-    for fixture in fixtures() {
+    for fixture in fixtures().into_iter().filter(|fixture| fixture.name != LATE) {
         let mut whole = Vec::new();
         fixture.run(&mut |event, _| whole.push(event.to_static()));
         let by_line = in_pieces(&fixture, 0, fallback(), |_, _| {});

@@ -97,6 +97,28 @@ fn an_accepted_entry_is_evidence_of_its_time_and_answers_the_question() {
 }
 
 #[test]
+fn what_a_snapshot_settled_is_no_hole_any_more() {
+    let mut story = running();
+    story.step("heartbeat n=5 t=5");
+    assert_eq!(reconcile(&mut story, "t=6 c:running"), "applied");
+    story.tell(&[
+        ("heartbeat n=7 t=7", "provisional sequence_gap", "running n=7 gap"),
+        // 3 and 4 are missing for good, and do not matter.
+        ("heartbeat n=6 t=6", "out_of_order late_sequence", "running n=7"),
+    ]);
+}
+
+#[test]
+fn an_accepted_entry_ends_a_row_of_misses() {
+    let mut story = running();
+    assert_eq!(reconcile(&mut story, "t=10"), "");
+    // Received before it was observed, it is older evidence than the snapshot that missed the child.
+    story.projector.reconcile(&snapshot("t=11 named c:running"), Some(at(5))).unwrap();
+    assert_eq!(reconcile(&mut story, "t=12"), "");
+    assert_eq!(reconcile(&mut story, "t=13"), "stale complete_snapshot_missing");
+}
+
+#[test]
 fn a_snapshot_makes_children_known() {
     let mut story = Story::new();
     // It also makes the source known, and its epoch.

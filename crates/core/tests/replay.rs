@@ -375,3 +375,50 @@ fn a_parser_reads_a_journal() {
     let faults: Vec<_> = parser.diagnostics().kept().iter().map(|fault| (fault.code, fault.offset)).collect();
     assert_eq!(faults, [(DiagnosticCode::InvalidEvent, second)]);
 }
+
+/// Corrections that nobody made, in any order, about any child: no panic, and what ended stays as it ended.
+#[test]
+fn hostile_corrections_do_no_harm() {
+    let occurred = Occurred::default();
+    let values = |list: &'static [&'static str]| prop::sample::select(list);
+    let correction = (
+        prop::sample::select(&OPS[..]),
+        values(&["0", "1", "9", "@source"]),
+        values(&["p0", "p1", "p2"]),
+        values(&["null", "\"running\"", "\"created\"", "\"completed\"", "\"p1\"", "7"]),
+        values(&["0", "1", "9007199254740991", "-1", "\"x\""]),
+        values(&["\"0000-01-01T00:00:00Z\"", "\"9999-12-31T23:59:59Z\"", "\"2026-05-17T12:10:00Z\"", "1"]),
+        values(&["{}", "[]", "{\"state\":\"running\"}", "{\"retired\":[\"p9\"]}", "7"]),
+    );
+    run(200, &prop::collection::vec(correction, 1..60), |corrections| {
+        let mut projector = Projector::new(CONFIG);
+        for words in ["c=0 created n=1", "c=0 starting n=3", "c=1 created", "c=1 failed"] {
+            projector.apply(&common::projection::event(&format!("{words} e=p1")), None).unwrap();
+        }
+        for (number, (op, child, epoch, to, integer, time, record)) in corrections.into_iter().enumerate() {
+            let words = format!("id=x{number} c={child} e={epoch} reconciliation from=p1");
+            let event = common::projection::event(&words).to_json();
+            let lifecycle = format!(
+                "\"lifecycle\":{{\"op\":\"{op}\",\"at\":\"2026-05-17T12:10:00Z\",\"to\":{to},\"sequence\":{integer},\
+                 \"misses\":{integer},\"part\":1,\"parts\":1,\"record\":{record},\"deadlineAt\":{time},\
+                 \"threshold\":{time},\"snapshotId\":{to},\"reason\":{to}}},\"epochAdvance\""
+            );
+            let text = event.replace("\"epochAdvance\"", &lifecycle);
+            let event = Event::from_json(text.as_bytes()).unwrap();
+            // What was forgotten may begin anew; nothing else ends an end.
+            let ended =
+                projector.record("s", "1").map(|record| record.state).filter(|state| state.is_terminal());
+            if let Ok(applied) = projector.replay(&event, None) {
+                occurred.count(&applied);
+            }
+            let state = projector.record("s", "1").map(|record| record.state);
+            prop_assert!(
+                state == ended || ended.is_none_or(|_| op == "forget"),
+                "{op}: {ended:?}, {state:?}"
+            );
+            projector.mark_stale(at(100_000));
+        }
+        Ok(())
+    });
+    occurred.require(&["applied", "deduplicated", "conflict", "terminal_immutable", "checkpoint_broken"], 20);
+}

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use agent_lifecycle_core::agent::{AgentEvent, Outcome};
+use agent_lifecycle_core::agent::{AgentEvent, ContextUse, Outcome};
 use agent_lifecycle_core::providers::claude_code::{Mapper, read};
-use agent_lifecycle_core::providers::{ContextUse, Facts, Mapped, MessageUsage, Role, Said};
+use agent_lifecycle_core::providers::{Facts, Mapped, MessageUsage, Role, Said};
 
 pub(crate) fn feed(mapper: &mut Mapper, bytes: &[u8]) -> Vec<Mapped> {
     let mut out = Vec::new();

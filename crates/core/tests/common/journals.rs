@@ -45,5 +45,5 @@ pub(crate) fn read_all(journals: &[Journal<'_>], elsewhere: &[&str], by_line: bo
         }
     }
     pipeline.settle(now, Some(now), &mut |_, _| {});
-    rows(pipeline.projector().records(), &pipeline.beside())
+    rows(pipeline.projector().records(), pipeline.beside())
 }

@@ -147,12 +147,14 @@ impl Mapper {
         self.approvals.clear();
         say.turn = Some(turn_id.clone());
         if goes_on {
-            say.said(Said::StartedAgain);
             self.usage.start_again();
-            self.known.tell_again(say);
+            // Of a session its turn says so.
+            if self.role != Role::Root {
+                say.said(Said::StartedAgain);
+            }
         }
         say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text });
-        self.known.model(say);
+        self.known.runs(say);
     }
 
     fn end_turn(&mut self, end: &Payload<'_>, outcome: Outcome, summary: &Scalar<'_>, say: &mut Say<'_>) {
