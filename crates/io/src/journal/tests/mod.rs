@@ -3,6 +3,7 @@
 mod crashes;
 mod damage;
 mod fences;
+mod memory;
 mod rotation;
 mod threads;
 
