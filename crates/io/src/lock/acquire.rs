@@ -192,6 +192,11 @@ impl Locker {
 
     /// Removes a lock that is out of the way. What cannot be removed is swept later.
     pub(super) fn remove(&self, directory: &Path) {
+        let _ = self.storage.remove_file(&owner::file(directory));
+        if self.storage.remove_dir(directory).is_ok() {
+            return;
+        }
+        // Another program may have put more into it.
         for name in self.storage.list(directory).unwrap_or_default() {
             let _ = self.storage.remove_file(&directory.join(name));
         }

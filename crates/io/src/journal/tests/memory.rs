@@ -59,7 +59,7 @@ fn add(sim: &Sim, bytes: &[u8]) {
 #[test]
 fn it_answers_as_a_new_instance_does() {
     let seen = Mutex::new(BTreeMap::<&'static str, u64>::new());
-    let count = |what| *seen.lock().expect("no panic").entry(what).or_default() += 1;
+    let tally = |what| *seen.lock().expect("no panic").entry(what).or_default() += 1;
     proptest!(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) }, |(steps in steps(), quarantines: bool)| {
         let torn_tail = if quarantines { TornTail::Quarantine } else { TornTail::Error };
         let options = Options { torn_tail, ..Options::default() };
@@ -89,7 +89,7 @@ fn it_answers_as_a_new_instance_does() {
             let copy = Sim::of(sim.state().clone());
             let expected = append(&mut engine(&copy, 1, options), &[draft("x", at)]);
             let answered = append(&mut own, &[draft("x", at)]);
-            count(match &answered {
+            tally(match &answered {
                 Ok(_) => "appended",
                 Err(fault) => fault.code.as_str(),
             });
@@ -97,7 +97,7 @@ fn it_answers_as_a_new_instance_does() {
             prop_assert_eq!(sim.content("/d/j"), copy.content("/d/j"));
             prop_assert_eq!(sim.content("/d/j.quarantine-1"), copy.content("/d/j.quarantine-1"));
             if sim.content("/d/j.quarantine-1").is_some() {
-                count("quarantined");
+                tally("quarantined");
             }
         }
     });

@@ -233,6 +233,19 @@ fn a_lock_that_was_taken_from_us_is_left_alone() {
 }
 
 #[test]
+fn a_dead_owner_s_lock_goes_with_all_that_is_in_it() {
+    let sim = sim();
+    let dead =
+        json!({ "pid": 20, "token": "t", "hostName": "host", "bootId": "b2", "pidNamespace": "pid:[1]" });
+    locked(&sim, Some(&dead), 5_000);
+    sim.put("/d/j.lock/notes", b"of another program");
+    let mut locker = locker(&sim, &Fake::new(Seen::Untold));
+    let held = locker.acquire().expect("old");
+    assert_eq!(names(&sim), [LOCK, OWNER, "/d/j.lock.guard"]);
+    assert!(locker.release(held));
+}
+
+#[test]
 fn a_hold_that_was_dropped_is_given_back_by_its_own_locker_only() {
     let sim = sim();
     let alive = Seen::Present { started: None, zombie: false };
