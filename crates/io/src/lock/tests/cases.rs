@@ -238,7 +238,9 @@ fn a_dead_owner_s_lock_goes_with_all_that_is_in_it() {
     let dead =
         json!({ "pid": 20, "token": "t", "hostName": "host", "bootId": "b2", "pidNamespace": "pid:[1]" });
     locked(&sim, Some(&dead), 5_000);
+    sim.state().now = NOW - 5_000;
     sim.put("/d/j.lock/notes", b"of another program");
+    sim.state().now = NOW;
     let mut locker = locker(&sim, &Fake::new(Seen::Untold));
     let held = locker.acquire().expect("old");
     assert_eq!(names(&sim), [LOCK, OWNER, "/d/j.lock.guard"]);
