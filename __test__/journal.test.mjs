@@ -205,6 +205,16 @@ test("an open journal keeps no process alive, a pending append does, and the end
   const { status } = script('journal.append(note("n", "heartbeat")); setImmediate(() => process.exit(7));');
   assert.equal(status, 7);
   assert.equal(linesOf(file).length, 2);
+  assert.ok(!fs.existsSync(`${file}.lock`));
+  // Not even a microtask later; and where another holds the lock, the end does not wait for it.
+  assert.equal(script('journal.append(note("n2", "heartbeat")); process.exit(7);').status, 7);
+  assert.equal(linesOf(file).length, 3);
+  fs.mkdirSync(`${file}.lock`);
+  fs.writeFileSync(`${file}.lock/owner.json`, JSON.stringify({ pid: process.pid, token: "t" }));
+  const started = performance.now();
+  assert.equal(script('journal.append(note("n3", "heartbeat")); process.exit(7);').status, 7);
+  assert.ok(performance.now() - started < 5000, "less than lockTimeoutMs");
+  assert.equal(linesOf(file).length, 3);
 });
 
 test("the lock of another program: waited for, timed out behind, reclaimed", async (t) => {
@@ -245,6 +255,22 @@ test("the lock of another program: waited for, timed out behind, reclaimed", asy
     await assert.rejects(journal.append(note("n2", "heartbeat")), new RegExp(`pid ${pid}, `));
     fs.rmSync(lock, { recursive: true });
   }
+});
+
+test("eight journals that wait for their locks leave the event loop and libuv's pool free", async (t) => {
+  const files = Array.from({ length: 8 }, () => place(t));
+  const tokens = await Promise.all(files.map((file) => acquire(file)));
+  let settled = 0;
+  const waiting = files.map(async (file) => {
+    const { journalSequence } = await open(t, file, { lockTimeoutMs: 60_000 }).append(event());
+    settled += 1;
+    return journalSequence;
+  });
+  // Each of these needs the pool, which has four threads.
+  for (const file of files) assert.ok((await fs.promises.stat(path.dirname(file))).isDirectory());
+  assert.equal(settled, 0);
+  for (const [at, file] of files.entries()) assert.ok(release(file, tokens[at]));
+  assert.deepEqual(await Promise.all(waiting), Array(8).fill(1));
 });
 
 test("our lock for another program: waited for, and reclaimed when its owner died", async (t) => {

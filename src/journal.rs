@@ -142,7 +142,7 @@ impl NativeJournal {
         })?;
         let journal = Arc::new(journal);
         // What was accepted is written before the environment goes.
-        let hook = env.add_env_cleanup_hook(Arc::clone(&journal), |journal: Arc<Journal>| journal.join())?;
+        let hook = env.add_env_cleanup_hook(Arc::clone(&journal), |journal: Arc<Journal>| journal.end())?;
         Ok(Self { journal, hook: RefCell::new(Some(hook)) })
     }
 
@@ -236,6 +236,12 @@ impl NativeJournal {
         let views =
             notices.iter().map(|notice| NoticeView { code: notice.code(), message: notice.to_string() });
         text(&views.collect::<Vec<_>>())
+    }
+
+    /// Writes what waits if the lock is free, and waits for that: for the end of the process.
+    #[napi(catch_unwind)]
+    pub fn end(&self) {
+        self.journal.end();
     }
 
     /// Takes no more requests; settled when what waited is done and the path is free.

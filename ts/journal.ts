@@ -145,6 +145,19 @@ interface Waiting {
 
 const PROBLEMS = 32;
 
+/** What is to be done for each open journal when the process or the worker thread ends: no cleanup hook runs on `process.exit`. */
+const ends = new Set<() => void>();
+let listens = false;
+
+function atExit(end: () => void): void {
+  ends.add(end);
+  if (listens) return;
+  listens = true;
+  process.once("exit", () => {
+    for (const each of ends) each();
+  });
+}
+
 /**
  * A journal of schema-v1 events in a file, one JSON text a line, numbered. Several programs may append to it; each takes the
  * lock beside the file for its turn. Everything runs on a thread of its own.
@@ -153,6 +166,10 @@ export class JsonlLifecycleJournal {
   readonly #native: Native.NativeJournal;
   #waiting: Waiting[] = [];
   #closed: Promise<void> | undefined;
+  readonly #end = (): void => {
+    this.#flush();
+    callNative(() => this.#native.end());
+  };
 
   /**
    * Opens the journal at `path`, whose folder must be there. The file is made by the first append.
@@ -169,6 +186,7 @@ export class JsonlLifecycleJournal {
       tornTail: optionalText(given.tornTail, "tornTail"),
     }).filter(([, value]) => value !== undefined);
     this.#native = callNative((native) => new native.NativeJournal(file, Object.fromEntries(set)));
+    atExit(this.#end);
   }
 
   /** The canonical path. */
@@ -261,6 +279,7 @@ export class JsonlLifecycleJournal {
   /** Takes no more requests, and settles when what waited is done and the path is free again. */
   async close(): Promise<void> {
     this.#flush();
+    ends.delete(this.#end);
     this.#closed ??= this.#call<null>(() => this.#native.close()).then(() => undefined);
     return this.#closed;
   }

@@ -1,11 +1,13 @@
 //! A journal as its users see it: requests from any thread, answers from the journal's own.
 //!
 //! Input: drafts and requests. Output: each callback is called once, from the journal's thread.
-//! Invariant: appends are written in the order in which they were asked for. Never: blocks its caller, but for [`Journal::join`].
+//! Invariant: appends are written in the order in which they were asked for. Never: blocks its caller, but for [`Journal::join`]
+//! and [`Journal::end`].
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -29,6 +31,7 @@ pub type Appended = Result<u64, Fault>;
 pub struct Journal {
     path: PathBuf,
     queue: Arc<Queue>,
+    hurry: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -49,6 +52,7 @@ impl Journal {
         let registration = Registration::take(&path)?;
         let queue = Arc::new(Queue::default());
         let engine = Engine::new(storage, system, &path, options, Unsynced::of_process());
+        let hurry = engine.locker.hurry();
         let thread = {
             let queue = Arc::clone(&queue);
             let run = move || {
@@ -59,7 +63,7 @@ impl Journal {
             std::thread::Builder::new().name("journal".to_owned()).spawn(run)
         };
         let thread = thread.map_err(|error| Fault::io("start a thread for", &path, &error))?;
-        Ok(Self { path, queue, thread: Mutex::new(Some(thread)) })
+        Ok(Self { path, queue, hurry, thread: Mutex::new(Some(thread)) })
     }
 
     /// The canonical path.
@@ -125,6 +129,12 @@ impl Journal {
             done();
         });
         drop(waiting);
+    }
+
+    /// As [`Journal::join`], for a process that ends: what waits is written if the lock is free, and not waited for else.
+    pub fn end(&self) {
+        self.hurry.store(true, Ordering::Relaxed);
+        self.join();
     }
 
     /// Closes it and waits until its thread has ended.

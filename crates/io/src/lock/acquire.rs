@@ -70,7 +70,7 @@ impl Locker {
                         break Err(error);
                     }
                     // Where it could not be moved or put back, the wait must end all the same.
-                    if self.system.elapsed() < deadline {
+                    if !self.is_over(deadline) {
                         continue;
                     }
                     owner_words(&record, verdict, age)
@@ -82,7 +82,7 @@ impl Locker {
                 }
             };
             has_waited = true;
-            if self.system.elapsed() >= deadline {
+            if self.is_over(deadline) {
                 break Err(self.timed_out(&words));
             }
             self.pause();

@@ -40,7 +40,7 @@ impl Locker {
                     }
                     return Ok((None, has_waited));
                 }
-                Try::Busy if self.system.elapsed() >= deadline => {
+                Try::Busy if self.is_over(deadline) => {
                     return Err(self.timed_out(&self.guard_holder(&path)));
                 }
                 Try::Busy => {

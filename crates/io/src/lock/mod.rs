@@ -18,6 +18,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use names::Names;
@@ -81,6 +82,8 @@ pub struct Locker {
     options: LockOptions,
     notices: Vec<Notice>,
     has_told_no_guard: bool,
+    /// Whether waiting must end at once, because the process ends.
+    hurry: Arc<AtomicBool>,
     /// The token of the lock that is held, or that could not be removed.
     unreleased: Option<String>,
 }
@@ -117,6 +120,7 @@ impl Locker {
             options,
             notices: Vec::new(),
             has_told_no_guard: false,
+            hurry: Arc::default(),
             unreleased: None,
         }
     }
@@ -129,6 +133,17 @@ impl Locker {
     /// Whether the lock is still this hold's.
     pub fn check(&self, held: &Held) -> io::Result<bool> {
         owner::has_token(&*self.storage, self.names.lock(), &held.token)
+    }
+
+    /// Set to true by any thread, it ends every wait for the lock.
+    #[must_use]
+    pub fn hurry(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.hurry)
+    }
+
+    /// Whether a wait until `deadline` is over.
+    fn is_over(&self, deadline: Duration) -> bool {
+        self.system.elapsed() >= deadline || self.hurry.load(Ordering::Relaxed)
     }
 
     fn new_token(&self) -> String {
