@@ -16,6 +16,8 @@ use crate::contract::{Capabilities, Event, Kind, Moment, State, Timestamp};
 use crate::providers::Said;
 
 use life::{Life, child_id, terminal};
+
+pub use life::PERMISSION;
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.
