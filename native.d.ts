@@ -17,6 +17,24 @@ export declare class NativeBridge {
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
 }
 
+/** The followed files of one environment. */
+export declare class NativeFollower {
+  /** `wake` is called when there are events. */
+  constructor(wake: () => void)
+  /** Follows a file; the number by which it is named. */
+  addFile(path: string, fromStart: boolean, pollMs?: number | undefined | null, maxChunkBytes?: number | undefined | null): number
+  /** Asks for one more chunk of a file. */
+  request(key: number): void
+  /** Follows a file no longer. */
+  remove(key: number): void
+  /** The next event as JSON text, where there is one. The bytes of a chunk are those of `bytes`. */
+  take(): string | null
+  /** The bytes of the chunk that `take` gave last, once. */
+  bytes(): Buffer
+  /** Follows nothing any more. */
+  close(): void
+}
+
 /** Parses a stream of schema-v1 events. */
 export declare class NativeParser {
   /** Lines longer than `max_line_bytes` are dropped and reported; clamped to 1 byte..64 MiB. */

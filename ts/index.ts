@@ -46,6 +46,8 @@ export { fallbackTodos, statusReport } from "./display.js";
 export type { DisplayOptions, FallbackTodo } from "./display.js";
 export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
+export { followJournal } from "./follow.js";
+export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
 export { observeJsonlSession } from "./observe.js";

@@ -4,6 +4,7 @@
 
 pub mod discover;
 pub mod evidence;
+pub mod follow;
 pub mod process;
 pub mod report;
 pub mod status;
