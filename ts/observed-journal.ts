@@ -52,8 +52,8 @@ export async function observeJournal(
 ): Promise<void> {
   const { life, report } = observation;
   life.check();
-  const watcher = await acquire(source, life, (error) => report({ code: "dispose_failed", journal, error }));
   const mapper = recordMapper(observation, journal);
+  const watcher = await acquire(source, life, (error) => report({ code: "dispose_failed", journal, error }));
   let iterator: AsyncIterator<AgentJournalChunk> | undefined;
   // Where the iterator stands: a generator that is asked for more cannot be ended in the same breath.
   let stands: "idle" | "asked" | "over" = "idle";
