@@ -64,6 +64,24 @@ export declare class NativeProjector {
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
   markStale(now: string): string
+  /** Takes the snapshot in the JSON text of one value; what became of it as JSON text. */
+  reconcile(snapshot: string, receivedAt?: string | undefined | null): string
+  /** Opens a question about a child; the result as JSON text. */
+  requestReconciliation(source: string, childId: string, reason: string, now: string): string
+  /** An authority said that a child is gone; the result as JSON text. */
+  reconciliationFailed(source: string, childId: string, now: string): string
+  /** Nobody answered the question about a child; the result as JSON text. */
+  reconciliationUnanswered(source: string, childId: string, now: string): string
+  /** What the host knows of a child's process; whether the child is known. Without a pid the process is not known. */
+  setProcess(source: string, childId: string, pid?: number | undefined | null, alive?: string | undefined | null): boolean
+  /** What changed since a cursor, as JSON text. */
+  changesSince(cursor?: string | undefined | null): string
+  /** Corrections since the last call as events, as the JSON text of an array. */
+  takeCorrections(): string
+  /** Takes the event of a journal in the JSON text of one value; the result as JSON text. */
+  replay(event: string, receivedAt?: string | undefined | null): string
+  /** Events that rebuild the projection when they are replayed, as the JSON text of an array. */
+  checkpoint(now: string): string
   /** Moves a source to a new epoch. */
   advanceEpoch(source: string, from: string, to: string, at: string): void
   /** Drops terminal records that ended before a time; their sources and ids as the JSON text of an array. */
@@ -169,6 +187,10 @@ export interface NativeProjectorOptions {
   staleAfterMs?: number
   /** Milliseconds that an authority has to answer; 30,000 by default. */
   reconcileDeadlineMs?: number
+  /** Complete snapshots in a row that leave a child out before it is stale; 2 by default. */
+  graceSnapshots?: number
+  /** Whether corrections are kept until they are taken; not by default. */
+  corrections?: boolean
 }
 
 /** The strings that a member of a wanted record may be. */
