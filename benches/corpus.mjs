@@ -14,6 +14,8 @@ export const A2 = { make: "varied", lines: 200_000, seed: 2 };
 export const B = { make: "transcript", lines: 20_000, seed: 3 };
 /** Five lines of 16 MiB among small ones. */
 export const C = { make: "huge", lines: 100, huge: 16 * 1024 * 1024, seed: 4 };
+/** A folder of old journals of mixed sizes, made by status.mjs each time. */
+export const FOLDER_OF_JOURNALS = { journals: 2000, seed: 5 };
 
 /** What the bytes of a corpus depend on. */
 const MADE_BY = ["corpus.mjs", "transcripts.mjs", "transcript.mjs", "words.mjs"];
@@ -198,7 +200,7 @@ class Life {
 const hex = (number, digits) => (number >>> 0).toString(16).padStart(digits, "0");
 
 /** A small seeded generator of numbers in 0..1. */
-function mulberry32(seed) {
+export function mulberry32(seed) {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -2,7 +2,18 @@
 import { LANGUAGES, WORDS, sentence } from "./words.mjs";
 
 const MODELS = ["claude-opus-4-7", "claude-opus-4-7", "claude-opus-4-7", "claude-haiku-4-5"];
-const TOOLS = ["Read", "Read", "Edit", "Write", "Bash", "Bash", "Bash", "Grep", "WebFetch", "AskUserQuestion"];
+const TOOLS = [
+  "Read",
+  "Read",
+  "Edit",
+  "Write",
+  "Bash",
+  "Bash",
+  "Bash",
+  "Grep",
+  "WebFetch",
+  "AskUserQuestion",
+];
 
 /** The journal of a session or, with `agentId`, of one of its sub-agents. */
 export class Transcript {
@@ -60,7 +71,11 @@ export class Transcript {
   #step() {
     const blocks = [];
     if (this.#chance(0.25)) {
-      blocks.push({ type: "thinking", thinking: this.#text(this.#size()), signature: hex(this.#random, 320) });
+      blocks.push({
+        type: "thinking",
+        thinking: this.#text(this.#size()),
+        signature: hex(this.#random, 320),
+      });
     }
     if (this.#chance(0.4)) blocks.push({ type: "text", text: this.#text(this.#size()) });
     const calls = Array.from({ length: this.#chance(0.2) ? 2 : 1 }, () => this.#call());
@@ -106,7 +121,12 @@ export class Transcript {
     if (name === "Agent") return this.#launch(id, input);
     const failed = this.#chance(0.03);
     const text = this.#text(this.#size() / 2);
-    this.#answer(id, text, failed ? `Error: ${text}` : { stdout: text, stderr: "", interrupted: false }, failed);
+    this.#answer(
+      id,
+      text,
+      failed ? `Error: ${text}` : { stdout: text, stderr: "", interrupted: false },
+      failed,
+    );
   }
 
   #launch(call, { prompt, run_in_background: inBackground }) {

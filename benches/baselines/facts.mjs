@@ -89,7 +89,8 @@ export function rowsOf(children) {
 }
 
 function row(child, liveChildren) {
-  const { source, childId, rootChildId, parentChildId, state, stateSince, startedAt, activity, facts } = child;
+  const { source, childId, rootChildId, parentChildId, state, stateSince, startedAt, activity, facts } =
+    child;
   const key = (id) => (id === rootChildId ? source : `${source}#${id}`);
   const isOver = TERMINAL.has(state);
   const waitsForChild = child.waitingReason === "prompt" && liveChildren > 0;

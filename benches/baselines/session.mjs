@@ -187,7 +187,12 @@ class Bridge {
     const life = this.#lives.get(id);
     const details = {};
     const item = this.#item;
-    if (item !== undefined && item.kind !== "facts" && item.kind !== "activity" && item.kind !== "confirmed") {
+    if (
+      item !== undefined &&
+      item.kind !== "facts" &&
+      item.kind !== "activity" &&
+      item.kind !== "confirmed"
+    ) {
       details.agent = item;
       if (this.#turnId !== undefined) details.turnId = this.#turnId;
     }

@@ -37,7 +37,11 @@ pub enum JsonFault {
 /// The text of `bytes`, where it is UTF-8 and not too deep to be read.
 pub fn check(bytes: &[u8]) -> Result<&str, JsonFault> {
     let text = simdutf8::basic::from_utf8(bytes).map_err(|_| JsonFault::InvalidUtf8)?;
-    if is_too_deep(bytes) { Err(JsonFault::TooDeep) } else { Ok(text) }
+    // Each level takes two bytes, so a short text is never too deep.
+    if bytes.len() > 2 * JSON_DEPTH && is_too_deep(bytes) {
+        return Err(JsonFault::TooDeep);
+    }
+    Ok(text)
 }
 
 /// Whether a text has more than [`JSON_DEPTH`] levels, also where it is broken.
