@@ -67,6 +67,13 @@ test("the example has twelve lines, and runs as a module and as CommonJS to what
   }
 });
 
+test("the example of a reconciliation prints what is said", () => {
+  const text = section(contract, "### Reconciliation");
+  const [example] = blocks(text, "js");
+  const { stdout, stderr } = run(["--input-type=module", "--eval", example]);
+  assert.equal(stdout + stderr, blocks(text, "text")[0]);
+});
+
 test("the picture is the display of the fixture", () => {
   const [picture] = blocks(readme, "text");
   const display = "fixtures/claude-code/three-subagents/4-display.txt";

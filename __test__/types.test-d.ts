@@ -1,11 +1,14 @@
 // What must compile, and what must not. `tsc` is the test runner.
 import {
   type ApplyResult,
+  type ChangeSet,
   type Diagnostic,
   type FallbackTodo,
   type HostStatus,
   type LifecycleEvent,
   type LifecycleEventInput,
+  type LifecycleSnapshot,
+  type ReconcileResult,
   type Row,
   type RowTree,
   JsonlLifecycleParser,
@@ -83,6 +86,29 @@ export const tree: RowTree[] = projector.tree();
 export const below: RowTree[] | undefined = tree[0]?.children;
 // @ts-expect-error: a state is literal; there is no percentage.
 console.log(rows[0]?.percent);
+const snapshot: LifecycleSnapshot = {
+  complete: true,
+  source: "s",
+  sourceEpoch: "1",
+  snapshotId: "x",
+  observedAt: "2026-01-01T00:00:00Z",
+  coverage: "all",
+  children: [{ childId: "c", state: "running", lineage: envelope.lineage }],
+};
+export const reconciled: ReconcileResult = projector.reconcile(snapshot);
+// @ts-expect-error: nothing may be concluded from an incomplete one.
+projector.reconcile({ ...snapshot, complete: false });
+// @ts-expect-error: all, or a list of ids.
+projector.reconcile({ ...snapshot, coverage: "some" });
+export const failed: ApplyResult = projector.reconciliationFailed("s", "c", "2026-01-01T00:00:00Z");
+// @ts-expect-error: when is given; no clock is read.
+projector.reconciliationFailed("s", "c");
+export const changes: ChangeSet = projector.changesSince();
+export const keys: string[] = projector.changesSince(changes.cursor).removed;
+// @ts-expect-error: a process lives, does not, or nobody knows.
+projector.setProcess("s", "c", { pid: 1, alive: true });
+projector.setProcess("s", "c", undefined);
+export const corrections: LifecycleEvent[] = projector.takeCorrections();
 projector.applyJsonl(new Uint8Array(), { end: true });
 // @ts-expect-error: bytes or text.
 projector.applyJsonl(5);

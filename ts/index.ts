@@ -58,9 +58,14 @@ export type {
   ApplyResult,
   ApplyStatus,
   AuditEntry,
+  ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
+  LifecycleSnapshot,
+  ProcessEvidence,
+  ReconcileResult,
   RefusedResult,
+  SnapshotChild,
 } from "./projector.js";
 export { createAgentLifecyclePublisher } from "./publisher.js";
 export type {

@@ -3,12 +3,15 @@ import { iterableArgument, numberOption, optionalText, optionsArgument, textArgu
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
+  type Json,
+  type LifecycleEvent,
   type LifecycleEventInput,
   type LifecycleEventKind,
   type LifecycleState,
   type Lineage,
   type WaitingReason,
   eventText,
+  jsonText,
 } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
@@ -34,7 +37,17 @@ export type ApplyCode =
   | "history"
   | "lineage_changed"
   | "epoch_advanced"
-  | "silence";
+  | "silence"
+  | "reconciliation_pending"
+  | "reconciliation_failed"
+  | "reconciliation_unanswered"
+  | "authoritative_snapshot"
+  | "snapshot_admitted"
+  | "snapshot_outdated"
+  | "snapshot_repeated"
+  | "end_contradicted"
+  | "complete_snapshot_missing"
+  | "checkpoint_broken";
 
 /** What is known of one child. All times are RFC 3339 UTC. */
 export interface LifecycleRecord {
@@ -45,13 +58,13 @@ export interface LifecycleRecord {
   waitingReason?: WaitingReason;
   stateSince: string;
   startedAt: string;
-  /** The newest accepted activity, heartbeat or state event. */
+  /** The newest accepted activity, heartbeat or state event, or snapshot entry. */
   freshAt: string;
   /** Whether that is too old. Stale is not lost. */
   stale: boolean;
   staleReason?: ApplyCode;
-  /** Set while an authority is to be asked. */
-  reconciliation?: { reason: ApplyCode; deadlineAt: string };
+  /** Set while a question about it is open: why (a code, or what the host gave), and what is known of the asking. */
+  reconciliation?: { reason: string; deadlineAt: string; asked?: "pending" | "unanswered" };
   activity?: string;
   capabilities: Capabilities;
   gapDetected: boolean;
@@ -81,6 +94,8 @@ export interface ApplyResult {
   code?: ApplyCode;
   /** Absent where nothing is known of the child. */
   record?: LifecycleRecord;
+  /** There and `true` where events are missing that only a complete snapshot can make up for. */
+  wantsSnapshot?: true;
   /** Why, as sentences. */
   diagnostics: { code: ApplyCode; message: string }[];
 }
@@ -113,13 +128,77 @@ export interface ApplyJsonlResult {
   pending: number;
 }
 
-/** What an authority changed. */
+/** What an authority changed: the state of a child, or the epoch of a source (then without `childId`). */
 export interface AuditEntry {
   source: string;
-  from: string;
+  childId?: string;
+  /** The state or epoch before; `null` where the child was not known. */
+  from: string | null;
   to: string;
+  snapshotId?: string;
   observedAt: string;
-  reason: "epoch_advanced";
+  reason: "authoritative_snapshot" | "epoch_advanced";
+}
+
+/** What an authority says of one child. */
+export interface SnapshotChild {
+  childId: string;
+  state: LifecycleState;
+  /** Only with state `waiting`; the known one stays where it is left out and the state is the same. */
+  waitingReason?: WaitingReason;
+  /** The highest sequence that the state reflects. */
+  sequence?: number;
+  /** At most 32 levels and 56 KiB of JSON; secrets in it are redacted. */
+  details?: { [key: string]: Json };
+  /** With it a child that is not known is admitted; without, it is only reported. */
+  lineage?: Lineage;
+}
+
+/** A complete snapshot of the children of one source. */
+export interface LifecycleSnapshot {
+  complete: true;
+  source: string;
+  sourceEpoch: string;
+  /** Names the snapshot; the same id again has no effect. */
+  snapshotId: string;
+  /** When it was observed (RFC 3339 UTC); one older than the last accepted has no effect. */
+  observedAt: string;
+  /** `"all"`, so that a child it does not name was left out, or exactly the ids of its children. */
+  coverage: "all" | string[];
+  children: SnapshotChild[];
+  /** Whether the source enters `sourceEpoch` with it. */
+  advancesEpoch?: boolean;
+}
+
+/** What became of a snapshot. */
+export interface ReconcileResult {
+  /** One for each entry about a child that is known or admitted, then those that are stale because they were left out. */
+  results: ApplyResult[];
+  /** What it changed. */
+  audit: AuditEntry[];
+  /** Children that are not known and came without a lineage. */
+  discovered: { childId: string; state: LifecycleState }[];
+  /** Why, as sentences; `snapshot_repeated` where it had no effect as a whole. */
+  diagnostics: { code: ApplyCode; message: string }[];
+}
+
+/** A process, as the host sees it. */
+export interface ProcessEvidence {
+  pid: number;
+  /** `yes` only where it is the very process that was recorded; `unknown` by default. */
+  alive?: "yes" | "no" | "unknown";
+}
+
+/** What changed since a cursor. */
+export interface ChangeSet {
+  /** What to ask with next time. */
+  cursor: string;
+  /** Rows that are new or other than before. */
+  upserted: Row[];
+  /** Keys of rows that are gone. */
+  removed: string[];
+  /** Whether `upserted` is everything there is, and whatever else was known is void. */
+  reset: boolean;
 }
 
 export interface LifecycleProjectorOptions {
@@ -127,6 +206,10 @@ export interface LifecycleProjectorOptions {
   staleAfterMs?: number;
   /** Milliseconds that an authority has to answer; 30,000 by default. */
   reconcileDeadlineMs?: number;
+  /** Complete snapshots in a row that leave a child out before it is stale; 2 by default. */
+  graceSnapshots?: number;
+  /** Whether corrections are kept for `takeCorrections`; not by default. Who sets it has to take them, for they are kept until then. */
+  corrections?: boolean;
 }
 
 export interface ApplyOptions {
@@ -146,7 +229,9 @@ export class LifecycleProjector {
     const given = optionsArgument(options, "options");
     const staleAfterMs = numberOption(given.staleAfterMs, "staleAfterMs");
     const reconcileDeadlineMs = numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs");
-    const set = Object.entries({ staleAfterMs, reconcileDeadlineMs }).filter(
+    const graceSnapshots = numberOption(given.graceSnapshots, "graceSnapshots");
+    const corrections = given.corrections === true;
+    const set = Object.entries({ staleAfterMs, reconcileDeadlineMs, graceSnapshots, corrections }).filter(
       ([, value]) => value !== undefined,
     );
     this.#native = callNative((native) => new native.NativeProjector(Object.fromEntries(set)));
@@ -213,7 +298,7 @@ export class LifecycleProjector {
 
   /** The record of a child. */
   snapshot(source: string, childId: string): LifecycleRecord | undefined {
-    const names: [string, string] = [textArgument(source, "source"), textArgument(childId, "childId")];
+    const names = nameArguments(source, childId);
     const text = callNative(() => this.#native.snapshot(...names));
     return text === null ? undefined : (JSON.parse(text) as LifecycleRecord);
   }
@@ -236,6 +321,95 @@ export class LifecycleProjector {
   markStale(now: string): ApplyResult[] {
     const time = textArgument(now, "now");
     return JSON.parse(callNative(() => this.#native.markStale(time))) as ApplyResult[];
+  }
+
+  /**
+   * Takes what an authority says of all children of a source, or of those that it names.
+   *
+   * @throws {LifecycleError} where the snapshot is invalid, `incomplete_snapshot` where it is not complete, `epoch_mismatch` where it
+   *   is of another epoch and does not advance it. A refused snapshot changes nothing.
+   */
+  reconcile(snapshot: LifecycleSnapshot, options?: ApplyOptions): ReconcileResult {
+    const text = jsonText(snapshot, "snapshot", "invalid_snapshot");
+    const received = receivedAt(options);
+    return JSON.parse(callNative(() => this.#native.reconcile(text, received))) as ReconcileResult;
+  }
+
+  /**
+   * Opens a question about a child at once, which the caller asks an authority: its process is dead, or it exited with an open turn.
+   * Evidence of the child that is newer than `now` answers it. `deduplicated` where it is being asked already.
+   */
+  requestReconciliation(source: string, childId: string, reason: string, now: string): ApplyResult {
+    const names = nameArguments(source, childId);
+    const given: [string, string] = [textArgument(reason, "reason"), textArgument(now, "now")];
+    return JSON.parse(
+      callNative(() => this.#native.requestReconciliation(...names, ...given)),
+    ) as ApplyResult;
+  }
+
+  /**
+   * Says that an authority answered that the child is gone, or that its owner is provably dead. Never say it because nobody answered.
+   *
+   * @returns `applied` where the child is lost by it, `provisional` before the deadline of the open question, `deduplicated` where
+   *   none is open.
+   */
+  reconciliationFailed(source: string, childId: string, now: string): ApplyResult {
+    const names = nameArguments(source, childId);
+    const time = textArgument(now, "now");
+    return JSON.parse(callNative(() => this.#native.reconciliationFailed(...names, time))) as ApplyResult;
+  }
+
+  /** Says that the open question about a child got no answer: nothing, an error or a time-out. Ask again later. */
+  reconciliationUnanswered(source: string, childId: string, now: string): ApplyResult {
+    const names = nameArguments(source, childId);
+    const time = textArgument(now, "now");
+    return JSON.parse(callNative(() => this.#native.reconciliationUnanswered(...names, time))) as ApplyResult;
+  }
+
+  /**
+   * Says what is known of a child's process; `undefined` takes it back. A root that waits for its prompt while its process lives does
+   * not become stale. It is part of no event, no correction and no checkpoint.
+   *
+   * @returns whether the child is known.
+   */
+  setProcess(source: string, childId: string, process: ProcessEvidence | undefined): boolean {
+    const names = nameArguments(source, childId);
+    const { pid, alive } = optionsArgument(process, "process");
+    const given: [number | undefined, string | undefined] = [
+      process === undefined ? undefined : (numberOption(pid, "pid") ?? Number.NaN),
+      optionalText(alive, "alive"),
+    ];
+    return callNative(() => this.#native.setProcess(...names, ...given));
+  }
+
+  /**
+   * The rows that changed since a cursor, also those of which only a derived member changed. Without a cursor, or with one that is too
+   * old or of another projection, all rows and `reset: true`. The same cursor again gives at least the same.
+   */
+  changesSince(cursor?: string): ChangeSet {
+    const given = optionalText(cursor, "cursor");
+    return JSON.parse(callNative(() => this.#native.changesSince(given))) as ChangeSet;
+  }
+
+  /** Corrections since the last call (of a projector with `corrections: true`) as events for a journal, oldest first. */
+  takeCorrections(): LifecycleEvent[] {
+    return JSON.parse(callNative(() => this.#native.takeCorrections())) as LifecycleEvent[];
+  }
+
+  /**
+   * Takes an event of a journal: as {@link apply}, but an event with `details.lifecycle` is the correction that it says, made again.
+   * `receivedAt` is that of the journal's line.
+   */
+  replay(event: LifecycleEventInput, options?: ApplyOptions): ApplyResult {
+    const text = eventText(event);
+    const received = receivedAt(options);
+    return JSON.parse(callNative(() => this.#native.replay(text, received))) as ApplyResult;
+  }
+
+  /** Events that rebuild this projection when they are replayed. */
+  checkpoint(now: string): LifecycleEvent[] {
+    const time = textArgument(now, "now");
+    return JSON.parse(callNative(() => this.#native.checkpoint(time))) as LifecycleEvent[];
   }
 
   /**
@@ -266,6 +440,11 @@ export class LifecycleProjector {
     return JSON.parse(callNative(() => this.#native.audit())) as { count: number; recent: AuditEntry[] };
   }
 }
+
+const nameArguments = (source: string, childId: string): [string, string] => [
+  textArgument(source, "source"),
+  textArgument(childId, "childId"),
+];
 
 function receivedAt(options: ApplyOptions | undefined): string | undefined {
   return optionalText(optionsArgument(options, "options").receivedAt, "receivedAt");

@@ -48,7 +48,10 @@ export interface Row {
     /** Whether that is too old; it says nothing about how the child is. */
     stale: boolean;
     reason: string | null;
-    /** What came of asking; `unavailable` where there is nobody to ask. */
+    /**
+     * What came of asking: `pending` while an authority is asked, `unanswered` where it did not answer, `unavailable` where it is stale
+     * and there is nobody to ask.
+     */
     reconcile: "pending" | "unanswered" | "unavailable" | null;
   };
   evidence: { pid: number | null; processAlive: "yes" | "no" | "unknown" };

@@ -166,7 +166,7 @@ fn models_usage_and_facts_are_told_when_they_change() {
         ],
         &[
             r#"facts "2.1.200" "/w" "b""#,
-            r#"facts "m1 1/5/4""#,
+            r#"facts "m1 1/5/4" context 6"#,
             "turn assistant:m1 @assistant:m1",
             "metadata model opus @assistant:m1",
             "activity @assistant:m1",

@@ -2,8 +2,8 @@
 
 mod common;
 
-use agent_lifecycle_core::contract::Event;
-use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::project::{Alive, Config, Process, Projector};
 use common::event_text;
 use peak_alloc::PeakAlloc;
 
@@ -80,4 +80,28 @@ fn records_are_bounded() {
     // Besides the texts: the entries of the rings, and the ids that were seen.
     println!("full rings: {rings} bytes, {texts} of them texts");
     assert!(rings < texts + 8 * 1024, "{rings} bytes with full rings");
+    a_child_that_was_spared_is_watched_once();
+}
+
+/// In the one test, because tests of one process may run at the same time.
+fn a_child_that_was_spared_is_watched_once() {
+    let mut projector = Projector::new(Config::default());
+    let mut take = |text: &str| {
+        let event = Event::from_json(text.as_bytes()).unwrap();
+        projector.apply(&event, None).unwrap();
+    };
+    for (number, state) in ["created", "starting", "waiting"].into_iter().enumerate() {
+        let more: &[_] = if state == "waiting" { &[("waitingReason", "\"prompt\"")] } else { &[] };
+        take(&text(state, Some(number as u64), state, more));
+    }
+    projector.set_process("s", "c", Some(Process { pid: 1, alive: Alive::Yes }));
+    assert_eq!(projector.mark_stale(Moment::parse("2026-05-19T00:00:00Z").unwrap()), []);
+    let before = ALLOCATED.current_usage();
+    for number in 10..4010 {
+        let beat = text("heartbeat", Some(number), "beat", &[]);
+        projector.apply(&Event::from_json(beat.as_bytes()).unwrap(), None).unwrap();
+    }
+    let grown = ALLOCATED.current_usage().saturating_sub(before);
+    println!("spared: {grown} bytes more");
+    assert!(grown < 8 * 1024, "{grown} bytes for 4000 heartbeats");
 }

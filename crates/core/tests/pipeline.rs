@@ -22,7 +22,7 @@ fn rows_of(journal: &str) -> Vec<Row> {
     pipeline.settle(at("2026-01-01T00:00:00Z"), None, &mut |_: &Event<'_>, outcome: &Outcome| {
         assert_eq!(outcome.as_ref().unwrap().status, Status::Applied);
     });
-    rows(pipeline.projector().records(), &pipeline.beside())
+    rows(pipeline.projector().records(), pipeline.beside())
 }
 
 fn user(second: u32) -> String {

@@ -68,7 +68,7 @@ fn read(journals: &[Journal<'_>], piecewise: bool) -> Vec<Row> {
         }
     }
     pipeline.settle(now, Some(now), &mut |_, _| {});
-    rows(pipeline.projector().records(), &pipeline.beside())
+    rows(pipeline.projector().records(), pipeline.beside())
 }
 
 fn root(text: String) -> Journal<'static> {

@@ -69,7 +69,7 @@ impl Story {
             });
             let again = self.pipeline.take_again();
             if again.is_empty() {
-                return rows(self.pipeline.projector().records(), &self.pipeline.beside());
+                return rows(self.pipeline.projector().records(), self.pipeline.beside());
             }
             for id in again {
                 let (_, bytes) = self.journals.iter().find(|(journal, _)| *journal == id).unwrap();

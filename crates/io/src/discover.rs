@@ -68,8 +68,8 @@ pub struct Found {
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the sub-agent journals beside it, and every `*.jsonl` and
-/// `*.jsonl.zst` below each folder.
+/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl` and `*.jsonl.zst` below each
+/// folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -94,6 +94,7 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
         for beside in beside(path) {
             walk(&beside, DEPTH, found);
         }
+        add_neighbours(path, found);
     }
     Ok(())
 }
@@ -199,6 +200,28 @@ fn beside(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let own = path.file_stem().map(|stem| folder.join(stem).join("subagents"));
     own.into_iter().chain([folder.join("subagents")]).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Adds the sub-agents of a session's file that older versions keep in the same folder, among those of other sessions: the name says
+/// which files may be ones, and the session that they name says whose.
+fn add_neighbours(path: &Path, found: &mut Found) {
+    let Ok(Format::Journal(provider, Recognized { session_id, role: Role::Root, .. })) = format(path) else {
+        return;
+    };
+    for entry in path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let may_be = name.to_string_lossy().starts_with("agent-")
+            && path.extension().is_some_and(|end| end == "jsonl")
+            && entry.file_type().is_ok_and(|kind| kind.is_file());
+        if may_be
+            && let Ok(Format::Journal(other, below)) = format(&path)
+            && other.name() == provider.name()
+            && below.session_id == session_id
+            && below.role != Role::Root
+        {
+            add_file(&path, found);
+        }
+    }
 }
 
 fn walk(folder: &Path, depth: usize, found: &mut Found) {

@@ -264,7 +264,7 @@ impl Scan {
         for report in pipeline.reports() {
             self.count_all(&report.diagnostics);
         }
-        rows(pipeline.projector().records(), &pipeline.beside())
+        rows(pipeline.projector().records(), pipeline.beside())
     }
 
     fn read_stream(&mut self, file: &Candidate) -> Vec<Row> {

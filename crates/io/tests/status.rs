@@ -304,6 +304,62 @@ fn a_meta_file_binds_the_journal_beside_it_to_its_launch() {
 }
 
 #[test]
+fn d6_sub_agents_bind_in_all_three_places_and_what_is_no_transcript_is_none() {
+    let (_place, path) = place();
+    let of = |agent: &str, line: String| {
+        line.replace("\"sessionId\"", &format!("\"isSidechain\":true,\"agentId\":\"{agent}\",\"sessionId\""))
+    };
+    let launch = |second: u64, id: &str| assistant("s", second, &LAUNCH.replace("launch-1", id), "tool_use");
+    let result = |second: u64, id: &str, agent: &str| {
+        let block = format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}]"#);
+        let details =
+            format!(r#""toolUseResult":{{"status":"async_launched","agentId":"{agent}"}},"sessionId""#);
+        user("s", second).replace("\"Go.\"", &block).replace("\"sessionId\"", &details)
+    };
+    // Among the session's own lines, in the project folder, and in the session's folder; a workflow's one level deeper.
+    let root = [
+        user("s", 0),
+        launch(1, "l-own"),
+        launch(2, "l-folder"),
+        launch(3, "l-below"),
+        of("aname-0f3c", assistant("s", 4, TOOL, "tool_use")),
+        result(5, "l-own", "aname-0f3c"),
+        result(6, "l-folder", "afolder-1"),
+    ];
+    write(path.join("s.jsonl"), root.concat(), 6);
+    write(path.join("agent-afolder-1.jsonl"), of("afolder-1", assistant("s", 7, TOOL, "tool_use")), 7);
+    write(path.join("s/subagents/agent-abelow.jsonl"), of("abelow", assistant("s", 8, TOOL, "tool_use")), 8);
+    write(path.join("s/subagents/agent-abelow.meta.json"), r#"{"toolUseId":"l-below","spawnDepth":1}"#, 8);
+    let workflow = path.join("s/subagents/workflows/wf_1");
+    write(workflow.join("agent-aflow.jsonl"), of("aflow", assistant("s", 9, TOOL, "tool_use")), 9);
+    write(workflow.join("agent-aflow.meta.json"), r#"{"agentType":"workflow-subagent"}"#, 9);
+    write(
+        workflow.join("journal.jsonl"),
+        "{\"type\":\"started\",\"key\":\"v2:1\",\"agentId\":\"aflow\"}\n",
+        9,
+    );
+    // Of another session in the same folder.
+    let other = of("aother", assistant("other", 9, TOOL, "tool_use"));
+    write(path.join("agent-aother.jsonl"), other, 9);
+    for (paths, others) in [(path.join("s.jsonl"), 0), (path.clone(), 1)] {
+        let report = status(options(&[&paths]));
+        let (mine, rest): (Vec<&Row>, Vec<&Row>) =
+            report.rows.iter().partition(|row| row.session_id.as_deref() == Some("s"));
+        let mut shown: Vec<&str> = mine.iter().map(|row| row.child_id.as_str()).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, ["aflow", "l-below", "l-folder", "l-own", "s"]);
+        assert_eq!(rest.len(), others);
+        let [root, below @ ..] = &mine[..] else { panic!() };
+        assert_eq!((root.child_id.as_str(), root.live_children, root.tools.count), ("s", 4, Some(0)));
+        for row in below {
+            assert_eq!(row.parent_key.as_ref(), Some(&root.key), "{}", row.child_id);
+            assert_eq!((row.state, row.tools.count), (State::Running, Some(1)), "{}", row.child_id);
+        }
+        assert_eq!(report.diagnostics.counts.get("unrecognized_file"), Some(&1));
+    }
+}
+
+#[test]
 fn active_keeps_what_works_or_waits_for_somebody_and_what_stands_above_it() {
     let (_place, path) = place();
     write(path.join("idle.jsonl"), idle("idle", 0), 1);

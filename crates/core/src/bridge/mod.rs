@@ -143,6 +143,12 @@ impl Bridge {
         names.into_iter().filter_map(&mut forget).collect()
     }
 
+    /// The id of the newest life of a child, in whose row what stands beside its journal belongs.
+    #[must_use]
+    pub fn newest_life(&self, id: &str) -> String {
+        child_id(id, self.lives.get(id).map_or(1, |life| life.attempt))
+    }
+
     /// Takes one item and hands the events it makes to `emit`, in order. With `ends_record` no further item of its record follows, so
     /// that facts which nothing has carried get an event of their own.
     pub fn take(&mut self, item: &Item<'_>, ends_record: bool, emit: &mut impl FnMut(Event<'static>)) {

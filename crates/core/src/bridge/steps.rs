@@ -30,8 +30,11 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// A sub-agent that was launched; launched again after its end it is a new attempt.
     pub(super) fn launch(&mut self, id: &str, parent: &str) {
-        match self.life(id).state {
+        let state = self.life(id).state;
+        match state {
             Some(state) if !state.is_terminal() => self.emit(id, Kind::Activity, None, None),
+            // Told late, as by a journal that is read after the sub-agent's own: of the life that has ended since.
+            Some(_) if !self.is_after_end(id) => self.emit(id, Kind::Activity, None, None),
             _ => {
                 let known_parent = self.bridge.lives.get(parent).is_some_and(|life| life.attempt > 0);
                 let is_cycle = self.descends_from(parent, id);

@@ -11,6 +11,7 @@ use crate::contract::identity::trim;
 use crate::contract::limits::LINE_BYTES;
 use crate::contract::{Event, Refusal};
 use crate::json::JsonFault;
+use crate::reconcile::JournalLine;
 
 /// See the module.
 #[derive(Debug)]
@@ -35,13 +36,19 @@ impl JsonlParser {
     /// Takes the next bytes and hands every event they complete to `emit`, with its line's offset and length.
     pub fn push(&mut self, chunk: &[u8], emit: &mut impl FnMut(Event<'_>, (u64, u64))) {
         let Self { framer, diagnostics } = self;
-        framer.push(chunk, &mut |frame| take(&frame, diagnostics, emit));
+        framer.push(chunk, &mut |frame| take(&frame, diagnostics, Event::from_json, emit));
+    }
+
+    /// As [`push`](Self::push), for a stream that may be a journal: each event comes with what the journal adds to it.
+    pub fn push_journal(&mut self, chunk: &[u8], emit: &mut impl FnMut(JournalLine<'_>, (u64, u64))) {
+        let Self { framer, diagnostics } = self;
+        framer.push(chunk, &mut |frame| take(&frame, diagnostics, JournalLine::from_json, emit));
     }
 
     /// Ends the stream; bytes left over are reported.
     pub fn end(&mut self) {
         let Self { framer, diagnostics } = self;
-        framer.end(&mut |frame| take(&frame, diagnostics, &mut |_, _| {}));
+        framer.end(&mut |frame| take(&frame, diagnostics, Event::from_json, &mut |_, _| {}));
     }
 
     /// What was wrong so far.
@@ -62,9 +69,14 @@ impl JsonlParser {
     }
 }
 
-fn take(frame: &Frame<'_>, log: &mut DiagnosticLog, emit: &mut impl FnMut(Event<'_>, (u64, u64))) {
+fn take<'f, T>(
+    frame: &Frame<'f>,
+    log: &mut DiagnosticLog,
+    read: impl Fn(&'f [u8]) -> Result<T, EventFault>,
+    emit: &mut impl FnMut(T, (u64, u64)),
+) {
     let Some((bytes, place)) = line(frame, log) else { return };
-    match Event::from_json(bytes) {
+    match read(bytes) {
         Ok(event) => emit(event, place),
         Err(EventFault::Json(fault)) => log_json_fault(log, fault, place, bytes),
         Err(EventFault::Refused(Refusal { path, message, .. })) => {

@@ -22,6 +22,7 @@ impl Pipeline {
             for child_id in &child.lives {
                 self.projector.remove(state.bridge.source(), child_id);
                 self.explainer.forget(state.bridge.source(), child_id);
+                self.beside.remove(&(state.bridge.source().to_owned(), child_id.clone()));
             }
         }
         // What was said of them counts anew.

@@ -193,7 +193,7 @@ impl Journal {
             self.tracks.iter().zip(owners).filter(|(_, owner)| owner.records > 0).map(|(track, _)| {
                 let session = &sessions[track.session];
                 let child = track.binding.child().unwrap_or(&session.id);
-                (session.bridge.source().to_owned(), child.to_owned())
+                (session.bridge.source().to_owned(), session.bridge.newest_life(child))
             });
         let unknown_records = owners.iter().map(|owner| owner.unknown_records).sum();
         if unknown_records > 0 {

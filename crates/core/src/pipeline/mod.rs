@@ -48,6 +48,7 @@ pub struct Pipeline {
     /// Sessions that are read elsewhere.
     elsewhere: Arc<HashSet<String>>,
     waiting: usize,
+    beside: BesideAll,
     again: Vec<JournalId>,
     explainer: Explainer,
 }
@@ -94,6 +95,7 @@ impl Pipeline {
             places: HashMap::new(),
             elsewhere: Arc::default(),
             waiting: 0,
+            beside: BesideAll::new(),
             again: Vec::new(),
             explainer: Explainer::default(),
         }
@@ -140,6 +142,9 @@ impl Pipeline {
         let mut mapped = Vec::new();
         framer.push(chunk, &mut |frame| {
             let journal = &mut self.journals[at];
+            if let Some(track) = journal.tracks.first() {
+                self.sessions[track.session].is_pending = true;
+            }
             let Some((bytes, place)) = line(&frame, &mut journal.log) else { return };
             let elsewhere = &self.elsewhere;
             let read = journal.reader.read(bytes, place.0, &|id| elsewhere.contains(id), &mut mapped);
@@ -185,7 +190,10 @@ impl Pipeline {
 
     /// Ends a journal: what no line end closed is reported.
     pub fn end(&mut self, journal: JournalId) {
-        if let Some(Journal { framer, log, .. }) = self.journals.get_mut(journal.0) {
+        if let Some(Journal { framer, log, tracks, .. }) = self.journals.get_mut(journal.0) {
+            if let Some(track) = tracks.first() {
+                self.sessions[track.session].is_pending = true;
+            }
             framer.end(&mut |frame| {
                 line(&frame, log);
             });
@@ -259,6 +267,7 @@ impl Pipeline {
                     next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
                 bridge.take(&item, ends_record, &mut emit);
             }
+            self.tell_beside(session);
         }
     }
 
@@ -293,18 +302,30 @@ impl Pipeline {
         self.journals.iter().map(|journal| journal.report(&self.sessions)).collect()
     }
 
-    /// What the journals tell of the children beside their events.
+    /// What the journals tell of the children beside their events, as of the last [`settle`](Self::settle).
     #[must_use]
-    pub fn beside(&self) -> BesideAll {
-        let mut all = BesideAll::new();
-        for JournalReport { path, children, diagnostics, records, unknown_records } in self.reports() {
+    pub fn beside(&self) -> &BesideAll {
+        &self.beside
+    }
+
+    /// The projection, and what the journals tell beside it.
+    pub fn projection(&mut self) -> (&mut Projector, &BesideAll) {
+        (&mut self.projector, &self.beside)
+    }
+
+    fn tell_beside(&mut self, session: usize) {
+        let mut journals: Vec<usize> = self.sessions[session].tracks.iter().map(|(at, _)| *at).collect();
+        journals.dedup();
+        for at in journals {
+            let JournalReport { path, children, diagnostics, records, unknown_records } =
+                self.journals[at].report(&self.sessions);
             let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
             for child in children {
                 let transcript = Some(path.clone());
-                all.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
+                self.beside.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
             }
         }
-        all
+        self.projector.touch(self.sessions[session].bridge.source());
     }
 
     /// Faults of all journals with their places, in the order in which the journals were added.

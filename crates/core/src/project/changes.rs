@@ -144,8 +144,8 @@ impl Projector {
         ChangeSet { cursor, upserted, removed, reset: false }
     }
 
-    /// Something may have changed in a source.
-    pub(super) fn touch(&mut self, name: &str) {
+    /// Something that its rows show beside their records may have changed in a source.
+    pub fn touch(&mut self, name: &str) {
         if let Some(source) = self.sources.get_mut(name) {
             self.changes.touch(name, source);
         }

@@ -40,13 +40,13 @@ impl Projector {
             && due <= now
         {
             self.deadlines.pop();
-            let stale_after_ms = self.config.stale_after_ms;
+            let (stale_after_ms, window) = (self.config.stale_after_ms, self.window);
             let mark = silence(now, stale_after_ms);
             let Some(record) = self.get_mut(key) else { continue };
             if record.state.is_terminal() || record.freshness.stale.is_some() {
                 continue;
             }
-            let newest = record.freshness.newest.at;
+            let newest = record.freshness.newest.at.max(window.unwrap_or(record.freshness.newest.at));
             if newest > mark.threshold {
                 self.deadlines.push(Reverse((newest.plus_millis(stale_after_ms), key)));
                 continue;
@@ -69,6 +69,11 @@ impl Projector {
             ));
         }
         marked
+    }
+
+    /// Gives every child a fresh window: silence before `at` no longer counts, for the clock jumped or nobody could listen.
+    pub fn open_window(&mut self, at: Moment) {
+        self.window = Some(at);
     }
 
     /// Opens a question about a child at once; the host asks an authority. `reason` is redacted, and cut at [`REASON_UNITS`].

@@ -21,6 +21,7 @@ mod replay;
 pub mod report;
 pub mod rows;
 mod snapshots;
+pub mod steady;
 mod store;
 mod stored;
 mod take;

@@ -25,6 +25,9 @@ pub const RETIRED: usize = 16;
 /// Audit entries kept.
 pub const AUDITS: usize = 256;
 
+/// Complete snapshots in a row that leave a child out before it is stale, by default.
+pub const GRACE_SNAPSHOTS: u64 = 2;
+
 /// How a projector judges.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
@@ -45,7 +48,7 @@ impl Default for Config {
         Self {
             stale_after_ms: 120_000,
             reconcile_deadline_ms: 30_000,
-            grace_snapshots: 2,
+            grace_snapshots: GRACE_SNAPSHOTS,
             hash_keys: (0, 0),
             corrections: false,
         }
@@ -69,6 +72,8 @@ pub struct Projector {
     pub(super) free: Vec<u32>,
     /// When each live, unmarked record is to be looked at; may be too early, never too late.
     pub(super) deadlines: BinaryHeap<Reverse<(Moment, RecordKey)>>,
+    /// Silence before this does not count.
+    pub(super) window: Option<Moment>,
     pub(super) audit: Ring<Audit, AUDITS>,
     pub(super) corrections: Vec<Event<'static>>,
     pub(super) changes: Changes,
@@ -110,6 +115,7 @@ impl Projector {
             slots: Vec::new(),
             free: Vec::new(),
             deadlines: BinaryHeap::new(),
+            window: None,
             audit: Ring::default(),
             corrections: Vec::new(),
             changes: Changes::new(config.hash_keys),

@@ -274,7 +274,9 @@ fn refresh_parents(rows: &mut [Row]) {
             parent.freshness.at = freshness.at;
             parent.freshness.estimated = freshness.estimated;
             if !freshness.stale {
-                parent.freshness = freshness;
+                // A question about itself stays its own; that nobody can be asked matters only while it is stale.
+                let reconcile = parent.freshness.reconcile.filter(|word| *word != "unavailable");
+                parent.freshness = RowFreshness { reconcile, ..freshness };
             }
         }
     }

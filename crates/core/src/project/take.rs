@@ -119,6 +119,9 @@ impl Record {
     pub(super) fn refresh(&mut self, arrival: &Arrival<'_>) {
         let estimated = arrival.event.details.as_ref().is_some_and(is_estimated);
         if self.started_at.estimated && !estimated {
+            if self.state_since == self.started_at.at {
+                self.state_since = arrival.event.observed_at.moment();
+            }
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
             self.lineage.adopted_at = arrival.event.lineage.adopted_at.as_ref().map(Timestamp::to_static);
         }

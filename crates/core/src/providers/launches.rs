@@ -45,6 +45,9 @@ struct Launch {
     id: String,
     title: Option<String>,
     prompt: Option<PromptKey>,
+    /// The agent that its own result named. What this journal says follows from this alone: what other journals bind comes sooner or
+    /// later, as they are read.
+    named: Option<String>,
     agent_id: Option<String>,
     end: Option<End>,
 }
@@ -83,7 +86,7 @@ impl Launches {
     }
 
     pub(super) fn start(&mut self, launch: &str, title: Option<String>, prompt: Option<PromptKey>) {
-        let entry = Launch { id: launch.to_owned(), title, prompt, agent_id: None, end: None };
+        let entry = Launch { id: launch.to_owned(), title, prompt, named: None, agent_id: None, end: None };
         self.0.insert(fingerprint(launch), entry);
     }
 
@@ -110,7 +113,7 @@ impl Launches {
 
     /// Begins a new life of the sub-agent `agent_id`, where its last one has ended; its launch, and what that is called.
     pub(super) fn restart(&mut self, agent_id: &str) -> Option<(String, Option<String>)> {
-        let key = fingerprint(self.of(agent_id)?);
+        let key = fingerprint(self.named(agent_id)?);
         let launch = self.0.get_mut(key).filter(|launch| launch.end.is_some())?;
         launch.end = None;
         Some((launch.id.clone(), launch.title.clone()))
@@ -119,7 +122,22 @@ impl Launches {
     /// The launch with one of these native ids, the first that is known.
     pub(super) fn find(&self, tool_use_id: Option<&str>, agent_id: Option<&str>) -> Option<String> {
         let by_id = tool_use_id.and_then(id).filter(|launch| self.0.contains(fingerprint(launch)));
-        by_id.or_else(|| self.of(&id(agent_id?)?).map(str::to_owned))
+        by_id.or_else(|| self.named(&id(agent_id?)?).map(str::to_owned))
+    }
+
+    /// The launch whose result named `agent_id`.
+    pub(super) fn named(&self, agent_id: &str) -> Option<&str> {
+        // Of several the latest: an agent that went on by another call.
+        let mut launches = self.0.values().rev();
+        launches.find(|launch| launch.named.as_deref() == Some(agent_id)).map(|launch| launch.id.as_str())
+    }
+
+    /// Notes that the result of `launch` names `agent_id`.
+    pub(super) fn name(&mut self, launch: &str, agent_id: &str) {
+        if let Some(launch) = self.0.get_mut(fingerprint(launch)) {
+            launch.named = Some(agent_id.to_owned());
+        }
+        self.bind(launch, agent_id);
     }
 
     /// The launch whose journal is that of `agent_id`.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agent_lifecycle_core::agent::{AgentEvent, Outcome};
+use agent_lifecycle_core::agent::{AgentEvent, ContextUse, Outcome};
 use agent_lifecycle_core::providers::claude_code::{Mapper, read};
 use agent_lifecycle_core::providers::{Facts, Mapped, MessageUsage, Role, Said};
 
@@ -26,14 +26,23 @@ pub(crate) fn short(mapped: &Mapped) -> String {
         Said::Confirmed { launch } => format!("confirmed {launch}"),
         Said::Binding { launch, agent_id } => format!("binding {launch} {agent_id}"),
         Said::StartedAgain => "started again".to_owned(),
-        Said::Facts(Facts { agent_version, cwd, branch, usage, context: _ }) => {
+        Said::Facts(Facts { agent_version, cwd, branch, usage, context }) => {
             let usage = usage.as_ref().map(|MessageUsage { message_id, input, cached, output }| {
                 format!("{message_id} {input}/{cached}/{output}")
             });
-            format!("facts{}{}{}{}", quoted(agent_version), quoted(cwd), quoted(branch), quoted(&usage))
+            let context = context.map(|ContextUse { used, window }| match window {
+                Some(window) => format!(" context {used}/{window}"),
+                None => format!(" context {used}"),
+            });
+            let context = context.unwrap_or_default();
+            let facts = [agent_version, cwd, branch, &usage].map(quoted).concat();
+            format!("facts{facts}{context}")
         }
         Said::Event(event) => match event {
-            AgentEvent::SessionStarted { .. } => "session".to_owned(),
+            AgentEvent::SessionStarted { title, .. } => format!("session{}", quoted(title)),
+            AgentEvent::Metadata { title: None, prompt_text: Some(prompt), model: None, .. } => {
+                format!("prompt {prompt:?}")
+            }
             AgentEvent::Metadata { title, model, .. } => {
                 let model = model.as_ref().map(|model| format!(" model {}", model.id)).unwrap_or_default();
                 format!("metadata{}{model}", quoted(title))

@@ -1,11 +1,15 @@
 //! Builders and checks that several test binaries share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod authority;
 pub(crate) mod claude;
+pub(crate) mod codex;
 pub(crate) mod display;
+pub(crate) mod journals;
 pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;
+pub(crate) mod truth;
 
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;

@@ -74,7 +74,7 @@ impl Mapper {
         let title = filled(&input.description).and_then(|text| cut(text, limits::TITLE));
         let prompt_text = prompt.and_then(|text| cut(text, limits::TEXT));
         let resumed = filled(&input.resume).and_then(id);
-        let launch = if let Some(known) = resumed.as_ref().and_then(|agent| self.launches.of(agent)) {
+        let launch = if let Some(known) = resumed.as_ref().and_then(|agent| self.launches.named(agent)) {
             let known = known.to_owned();
             resumed.and_then(|agent| self.launches.restart(&agent));
             known
@@ -157,9 +157,8 @@ impl Mapper {
     }
 
     fn bound(&mut self, launch: &str, agent_id: Option<String>, say: &mut Say<'_>) {
-        if let Some(agent_id) = agent_id
-            && self.launches.bind(launch, &agent_id)
-        {
+        if let Some(agent_id) = agent_id {
+            self.launches.name(launch, &agent_id);
             say.said(Said::Binding { launch: launch.to_owned(), agent_id });
         }
     }

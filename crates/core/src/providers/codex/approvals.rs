@@ -18,6 +18,8 @@ const OPEN: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
     open: Vec<Open>,
+    /// Requests so far.
+    asked: u64,
 }
 
 #[derive(Debug)]
@@ -30,7 +32,8 @@ struct Open {
 
 impl Approvals {
     /// A request for `reason`: `permission` or `question`.
-    pub(super) fn ask(&mut self, request: &Payload<'_>, reason: &str, offset: u64, say: &mut Say<'_>) {
+    pub(super) fn ask(&mut self, request: &Payload<'_>, reason: &str, say: &mut Say<'_>) {
+        self.asked += 1;
         let call = filled(&request.call_id);
         let of_server = || filled(&request.server_name).map(server);
         let own = filled(&request.approval_id).or(call).and_then(id);
@@ -43,7 +46,7 @@ impl Approvals {
             };
             id(&format!("{}/{number}", say.turn.as_deref().unwrap_or_default()))
         };
-        let wait_id = own.or_else(of_turn).unwrap_or_else(|| format!("wait:{offset}"));
+        let wait_id = own.or_else(of_turn).unwrap_or_else(|| format!("wait:{}", self.asked));
         if self.open.iter().any(|open| open.wait_id == wait_id) {
             return;
         }

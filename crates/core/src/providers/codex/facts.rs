@@ -1,7 +1,7 @@
 //! What is known of a thread beside its turns and tools, told when it is new.
 //!
 //! Input: the first `session_meta`, turn contexts, the title of an index. Output: [`Facts`] and `agent.metadata`. Invariant: nothing is
-//! told twice within a life; a new life is told everything. Never: takes a title from a prompt.
+//! told twice in a row. Never: takes a title from a prompt.
 
 use super::record::filled;
 use super::shapes::Payload;
@@ -20,8 +20,8 @@ pub(super) struct Known {
     cwd: Option<String>,
     branch: Option<String>,
     model: Option<Model>,
-    /// Whether the model was told.
-    is_model_told: bool,
+    /// Whether the model and the folder of a turn's context were told.
+    is_told: bool,
     pub(super) title: Option<String>,
     window: Option<u32>,
 }
@@ -29,7 +29,8 @@ pub(super) struct Known {
 impl Known {
     /// Nothing is known but the title that an index gives.
     pub(super) fn new(title: Option<&str>) -> Self {
-        Self { title: title.and_then(|title| cut(title, limits::TITLE)), ..Self::default() }
+        let title = title.and_then(|title| cut(title, limits::TITLE));
+        Self { title, is_told: true, ..Self::default() }
     }
 
     /// Tells the program's version, folder and branch.
@@ -40,16 +41,6 @@ impl Known {
             self.branch = filled(&git.branch).and_then(|text| cut(text, limits::REASON));
         }
         self.tell(say);
-    }
-
-    /// Tells again what a new life does not know.
-    pub(super) fn tell_again(&mut self, say: &mut Say<'_>) {
-        self.tell(say);
-        let (title, model) = (self.title.clone(), self.model.clone());
-        if title.is_some() || model.is_some() {
-            self.is_model_told = true;
-            say.event(AgentEvent::Metadata { agent_id: None, title, prompt_text: None, model });
-        }
     }
 
     fn tell(&self, say: &mut Say<'_>) {
@@ -66,35 +57,45 @@ impl Known {
         self.window = window(&start.model_context_window).or(self.window);
     }
 
-    /// A turn's context: where it works, and the model. The model is an event, so it waits until the agent `runs`.
+    /// A turn's context: where it works, and the model. Telling them shows that the agent runs, so they wait until it does.
     pub(super) fn turn(&mut self, context: &Payload<'_>, runs: bool, say: &mut Say<'_>) {
         let cwd = filled(&context.cwd).and_then(|text| cut(text, limits::TEXT));
-        if cwd.is_some() && cwd != self.cwd {
-            self.cwd.clone_from(&cwd);
-            say.said(Said::Facts(Facts { cwd, ..Facts::default() }));
+        let is_new_place = cwd.is_some() && cwd != self.cwd;
+        if is_new_place {
+            self.cwd = cwd;
         }
-        if let Some(model) = filled(&context.model).and_then(id) {
-            let model = Model {
-                id: model,
-                display_name: None,
-                reasoning_effort: filled(&context.effort)
-                    .and_then(|text| cut(text, limits::REASONING_EFFORT)),
-                context_window_tokens: self.window,
-            };
-            if self.model.as_ref() != Some(&model) {
-                self.model = Some(model);
-                self.is_model_told = false;
-            }
+        let model = filled(&context.model).and_then(id).map(|model| Model {
+            id: model,
+            display_name: None,
+            reasoning_effort: filled(&context.effort).and_then(|text| cut(text, limits::REASONING_EFFORT)),
+            context_window_tokens: self.window,
+        });
+        let is_new_model = model.is_some() && model != self.model;
+        if is_new_model {
+            self.model = model;
         }
+        self.is_told &= !is_new_place && !is_new_model;
         if runs {
-            self.model(say);
+            if is_new_place {
+                self.tell(say);
+            }
+            if is_new_model {
+                self.tell_model(say);
+            }
+            self.is_told = true;
         }
     }
 
-    /// Tells the model where it was not told.
-    pub(super) fn model(&mut self, say: &mut Say<'_>) {
-        if let Some(model) = self.model.clone().filter(|_| !self.is_model_told) {
-            self.is_model_told = true;
+    /// The agent runs: tells what waited for it.
+    pub(super) fn runs(&mut self, say: &mut Say<'_>) {
+        if !std::mem::replace(&mut self.is_told, true) {
+            self.tell(say);
+            self.tell_model(say);
+        }
+    }
+
+    fn tell_model(&self, say: &mut Say<'_>) {
+        if let Some(model) = self.model.clone() {
             let model = Some(model);
             say.event(AgentEvent::Metadata { agent_id: None, title: None, prompt_text: None, model });
         }

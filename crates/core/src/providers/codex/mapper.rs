@@ -81,7 +81,7 @@ impl Mapper {
                 self.known.turn(payload, runs, &mut say);
             }
             "event_msg/task_started" | "event_msg/turn_started" => {
-                self.turn_started(payload, offset, &mut say);
+                self.turn_started(payload, &mut say);
             }
             "event_msg/task_complete" | "event_msg/turn_complete" => {
                 self.end_turn(payload, Outcome::Success, &payload.last_agent_message, &mut say);
@@ -90,9 +90,9 @@ impl Mapper {
                 self.end_turn(payload, Outcome::Cancelled, &payload.reason, &mut say);
             }
             "event_msg/error" => self.end_turn(payload, Outcome::Error, &payload.message, &mut say),
-            "event_msg/user_message" => self.prompt(payload.message.text(), offset, &mut say),
-            "response_item/message" if record.is_bare => self.bare_message(payload, offset, &mut say),
-            "event_msg/item_completed" => self.item(payload, offset, &mut say),
+            "event_msg/user_message" => self.prompt(payload.message.text(), &mut say),
+            "response_item/message" if record.is_bare => self.bare_message(payload, &mut say),
+            "event_msg/item_completed" => self.item(payload, &mut say),
             "event_msg/sub_agent_activity" => {
                 let Payload { activity, agent_thread_id, agent_path, .. } = payload;
                 self.activity(activity, agent_thread_id, agent_path, &mut say);
@@ -103,7 +103,7 @@ impl Mapper {
                 }
             }
             "event_msg/shutdown_complete" => self.stop(&mut say),
-            _ => self.call(kind, payload, offset, &mut say),
+            _ => self.call(kind, payload, &mut say),
         }
         if self.turns.open_id().is_some() {
             say.activity_unless_event();
@@ -131,8 +131,8 @@ impl Mapper {
         }
     }
 
-    fn turn_started(&mut self, start: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
-        let turn_id = filled(&start.turn_id).and_then(id).unwrap_or_else(|| format!("task:{offset}"));
+    fn turn_started(&mut self, start: &Payload<'_>, say: &mut Say<'_>) {
+        let turn_id = filled(&start.turn_id).and_then(id).unwrap_or_else(|| self.turns.name("task"));
         let goes_on = self.turns.has_run || self.has_stopped;
         if !self.turns.start(&turn_id) {
             return;
@@ -147,12 +147,14 @@ impl Mapper {
         self.approvals.clear();
         say.turn = Some(turn_id.clone());
         if goes_on {
-            say.said(Said::StartedAgain);
             self.usage.start_again();
-            self.known.tell_again(say);
+            // Of a session its turn says so.
+            if self.role != Role::Root {
+                say.said(Said::StartedAgain);
+            }
         }
         say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text });
-        self.known.model(say);
+        self.known.runs(say);
     }
 
     fn end_turn(&mut self, end: &Payload<'_>, outcome: Outcome, summary: &Scalar<'_>, say: &mut Say<'_>) {
@@ -172,11 +174,11 @@ impl Mapper {
         self.own_end(outcome, summary, say);
     }
 
-    fn prompt(&mut self, text: Option<&str>, offset: u64, say: &mut Say<'_>) {
+    fn prompt(&mut self, text: Option<&str>, say: &mut Say<'_>) {
         let prompt_text = text.and_then(|text| cut(text, limits::TEXT));
         match self.turns.prompt() {
             Prompt::Starts => {
-                let turn_id = format!("user:{offset}");
+                let turn_id = self.turns.name("user");
                 let goes_on = self.turns.has_run || self.has_stopped;
                 self.turns.start_unmarked(&turn_id);
                 self.open_turn(turn_id, prompt_text, goes_on, say);
@@ -189,7 +191,7 @@ impl Mapper {
     }
 
     /// The oldest format: what the user says is a message among others, and so is what the program adds in the user's name.
-    fn bare_message(&mut self, message: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+    fn bare_message(&mut self, message: &Payload<'_>, say: &mut Say<'_>) {
         if message.role.text() != Some("user") {
             return;
         }
@@ -200,14 +202,14 @@ impl Mapper {
             added.iter().any(|start| text.trim_start().starts_with(start))
         };
         if !text.is_some_and(is_added) {
-            self.prompt(text, offset, say);
+            self.prompt(text, say);
         }
     }
 
-    fn item(&mut self, completed: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+    fn item(&mut self, completed: &Payload<'_>, say: &mut Say<'_>) {
         let Shape(Some(item)) = &completed.item else { return };
         match item.kind.text() {
-            Some("UserMessage") => self.prompt(item.content.0.as_deref(), offset, say),
+            Some("UserMessage") => self.prompt(item.content.0.as_deref(), say),
             Some("SubAgentActivity") => {
                 self.activity(&item.activity, &item.agent_thread_id, &item.agent_path, say);
             }
@@ -215,7 +217,7 @@ impl Mapper {
         }
     }
 
-    fn call(&mut self, kind: &str, payload: &Payload<'_>, offset: u64, say: &mut Say<'_>) {
+    fn call(&mut self, kind: &str, payload: &Payload<'_>, say: &mut Say<'_>) {
         match kind {
             "response_item/function_call"
             | "response_item/custom_tool_call"
@@ -235,9 +237,9 @@ impl Mapper {
             }
             "event_msg/exec_approval_request"
             | "event_msg/apply_patch_approval_request"
-            | "event_msg/request_permissions" => self.approvals.ask(payload, "permission", offset, say),
+            | "event_msg/request_permissions" => self.approvals.ask(payload, "permission", say),
             "event_msg/request_user_input" | "event_msg/elicitation_request" => {
-                self.approvals.ask(payload, "question", offset, say);
+                self.approvals.ask(payload, "question", say);
             }
             _ => {}
         }

@@ -49,6 +49,7 @@ impl<'a> Record<'a> {
         let payload = payload.unwrap_or_default();
         let of_payload = payload.kind.text();
         let kind = match of_payload {
+            None if payload.record_type.text() == Some("state") => "state",
             None if filled(&payload.id).is_some() => "session_meta",
             Some(word) if known(word, None).is_some() || word == "event_msg" => "",
             _ => "response_item",

@@ -36,6 +36,7 @@ pub(super) struct Payload<'a> {
     pub(super) forked_from_id: Scalar<'a>,
     pub(super) parent_thread_id: Scalar<'a>,
     pub(super) instructions: Scalar<'a>,
+    pub(super) record_type: Scalar<'a>,
     // Of a turn.
     pub(super) turn_id: Scalar<'a>,
     pub(super) started_at: Scalar<'a>,
@@ -155,6 +156,7 @@ members!(Payload, PayloadField {
     ForkedFromId = "forked_from_id" => forked_from_id,
     ParentThreadId = "parent_thread_id" => parent_thread_id,
     Instructions = "instructions" => instructions,
+    RecordType = "record_type" => record_type,
     TurnId = "turn_id" => turn_id,
     StartedAt = "started_at" => started_at,
     ModelContextWindow = "model_context_window" => model_context_window,

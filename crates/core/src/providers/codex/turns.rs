@@ -18,6 +18,8 @@ pub(super) struct Turns {
     pub(super) has_run: bool,
     /// Whether the starts of turns are recorded.
     is_marked: bool,
+    /// Turns without an id of their own.
+    unnamed: u64,
 }
 
 #[derive(Debug)]
@@ -41,11 +43,17 @@ pub(super) enum Prompt {
 
 impl Turns {
     pub(super) fn new() -> Self {
-        Self { open: None, ended: Recent::new(ENDED), has_run: false, is_marked: false }
+        Self { open: None, ended: Recent::new(ENDED), has_run: false, is_marked: false, unnamed: 0 }
     }
 
     pub(super) fn open_id(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.id.as_str())
+    }
+
+    /// The id of a turn that no record names: what began it, and how many there were.
+    pub(super) fn name(&mut self, began_by: &str) -> String {
+        self.unnamed += 1;
+        format!("{began_by}:{}", self.unnamed)
     }
 
     /// Starts a turn that a record names; `false` where it is open or has ended already.

@@ -2,8 +2,8 @@
 //!
 //! Input: the type of a record and of its payload. Output: the one name for both. Never: allocates.
 
-/// Types whose payload has none of its own.
-const PLAIN: [&str; 4] = ["session_meta", "turn_context", "compacted", "world_state"];
+/// Types whose payload has none of its own; `state` stands between the records of the oldest format.
+const PLAIN: [&str; 5] = ["session_meta", "turn_context", "compacted", "world_state", "state"];
 
 const RESPONSE_ITEMS: [&str; 17] = [
     "response_item/message",
