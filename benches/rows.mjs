@@ -154,6 +154,7 @@ export const ROWS = [
     script: "status.mjs",
     variants: {
       native: "agent-lifecycle status --json",
+      active: "the same with --active: few rows",
       plain: "JavaScript that reads and parses every line",
     },
   },

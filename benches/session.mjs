@@ -31,18 +31,34 @@ const inJavaScript = (Session) => (chunks) => {
 
 /** What all of them know of a row. */
 function known(row) {
-  const { key, childId, source, parentKey, state, waitingReason, turn, turns, activity, liveChildren } = row;
-  const { title, model, place, usage } = row;
+  const { stateSince, startedAt, waits, tools, context } = row;
   return {
-    ...{ key, childId, source, parentKey, state, waitingReason, turn, turns, activity, liveChildren },
-    ...{ title, model, place, usage },
-    used: row.context?.used,
-    times: [row.stateSince, row.startedAt].map((time) => Date.parse(time)),
-    waits: row.waits.map(({ waitId, reason }) => `${waitId} ${reason}`),
-    tools: row.tools.count,
-    open: row.tools.open.map(({ toolId, name }) => `${toolId} ${name}`),
+    ...Object.fromEntries(SAME.map((name) => [name, row[name]])),
+    used: context?.used,
+    times: [stateSince, startedAt].map((time) => Date.parse(time)),
+    waits: waits.map(({ waitId, reason }) => `${waitId} ${reason}`),
+    tools: tools.count,
+    open: tools.open.map(({ toolId, name }) => `${toolId} ${name}`),
   };
 }
+
+/** Members that are the same in all of them. */
+const SAME = [
+  "key",
+  "childId",
+  "source",
+  "parentKey",
+  "state",
+  "waitingReason",
+  "turn",
+  "turns",
+  "activity",
+  "liveChildren",
+  "title",
+  "model",
+  "place",
+  "usage",
+];
 
 const byKey = (left, right) => (left.key < right.key ? -1 : 1);
 
