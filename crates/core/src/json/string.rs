@@ -133,7 +133,7 @@ mod tests {
             (r#"\""#, None),
             (r#"\x""#, None),
             (r#"\u00g0""#, None),
-            (r#"\u00"#, None),
+            (r"\u00", None),
             ("a\tb\"", None),
             ("abc", None),
         ];
