@@ -158,6 +158,37 @@ export const ROWS = [
       plain: "JavaScript that reads and parses every line",
     },
   },
+  {
+    name: "journal",
+    title: "64 appends at once, durability os, to a journal of 10,000 entries",
+    what: "appends",
+    shape: { ...A, lines: 10_000 },
+    script: "journal.mjs",
+    args: ["append"],
+    variants: {
+      native: "JsonlLifecycleJournal.append",
+      replaying: "a journal that reads the whole file for each append",
+    },
+  },
+  {
+    name: "journal-length",
+    title: "the same, to one of 1,000,000 entries",
+    what: "appends to a long journal",
+    shape: { ...A, lines: 1_000_000 },
+    script: "journal.mjs",
+    args: ["length"],
+    variants: { native: "1,000,000 entries", short: "its last 10,000 entries" },
+  },
+  {
+    name: "journal-replay",
+    title: "a replay of 1,000,000 entries, in Rust",
+    what: "entries",
+    shape: { ...A, lines: 1_000_000 },
+    package: "agent-lifecycle-io",
+    bench: "journal",
+    stage: "replay",
+    variants: { ours: "Journal::replay", validate: "floor: serde_json validation only" },
+  },
 ];
 
 /** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */
@@ -168,7 +199,16 @@ export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
     ? [process.execPath, ["--expose-gc", path.join(import.meta.dirname, row.script)]]
     : [
         "cargo",
-        ["bench", "--quiet", "--package", "agent-lifecycle-core", "--bench", "stages", "--", row.stage],
+        [
+          "bench",
+          "--quiet",
+          "--package",
+          row.package ?? "agent-lifecycle-core",
+          "--bench",
+          row.bench ?? "stages",
+          "--",
+          row.stage,
+        ],
       ];
   const run = spawnSync(command, [...args, file, String(rounds), ...(row.args ?? [])], {
     cwd: ROOT,

@@ -366,6 +366,11 @@ impl NativeProjector {
         text(self.projector.audit())
     }
 
+    /// For other classes of the addon.
+    pub(crate) fn core(&mut self) -> &mut Projector {
+        &mut self.projector
+    }
+
     fn take(&mut self, event: &[u8], received: Option<Moment>) -> std::result::Result<Applied, Refusal> {
         let event = Event::from_json(event).map_err(Refusal::from)?;
         self.projector.apply(&event, received)

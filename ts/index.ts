@@ -48,6 +48,20 @@ export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
+export { JsonlLifecycleJournal } from "./journal.js";
+export type {
+  AppendOptions,
+  JournalError,
+  JournalProblem,
+  JournalRepair,
+  JournalRotation,
+  JournalVerification,
+  JournalledEvent,
+  JsonlLifecycleJournalOptions,
+  ReplayBatch,
+  ReplayResult,
+  RotateOptions,
+} from "./journal.js";
 export { JsonlLifecycleParser } from "./parser.js";
 export type { Diagnostic, DiagnosticCode, JsonlLifecycleParserOptions } from "./parser.js";
 export { LifecycleProjector } from "./projector.js";

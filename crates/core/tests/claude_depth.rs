@@ -279,3 +279,33 @@ fn hostile_sidechains_stay_bounded_and_quick() {
     }
     assert_eq!((reader.owners().len(), beyond), (1024, 40_000 - 1023));
 }
+
+#[test]
+fn an_agent_whose_records_are_in_two_places_is_one_agent() {
+    let own = [
+        timed(3, &side(Some("a1"), None, &user("x1", "p", "Look at it."))),
+        timed(4, &side(Some("a1"), Some("x1"), &calls("x2", "t", "Bash", "{}"))),
+    ];
+    let late = [timed(5, &side(Some("a1"), Some("x2"), &result("x3", "t", "false", "")))];
+    let launch = [timed(1, &user("u", "p", "Go")), timed(2, &calls("a", "l1", "Agent", LAUNCH))];
+    let child = || Role::Child { agent_id: "a1".into() };
+    // Among the session's lines and in a file; in two files, one of which goes on.
+    let both = [&launch[..], &own].concat();
+    let longer = [&own[..], &late].concat();
+    for (root, files) in [(&both[..], vec![&longer]), (&launch[..], vec![&longer, &longer])] {
+        for told in [Some("l1"), None] {
+            for by_line in [false, true] {
+                let mut journals: Vec<Journal<'_>> = vec![("s", Role::Root, None, root)];
+                journals.extend(files.iter().map(|lines| -> Journal<'_> { ("s", child(), told, lines) }));
+                let rows = read_all(&journals, &[], by_line);
+                let ids: Vec<&str> = rows.iter().map(|row| row.child_id.as_str()).collect();
+                assert_eq!(ids, ["s", "l1"], "{told:?}, by line: {by_line}");
+                assert_eq!(
+                    (rows[1].tools.count, rows[1].tools.open.len(), rows[1].turns.count),
+                    (Some(1), 0, 1)
+                );
+                assert_eq!((rows[1].late_evidence, rows[0].live_children), (0, 1));
+            }
+        }
+    }
+}

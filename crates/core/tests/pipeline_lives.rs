@@ -1,12 +1,13 @@
 //! Lives of agents over time: a launch that is found late, further lives, what stands behind a state.
 
-use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::agent::{AgentEvent, WaitState};
+use agent_lifecycle_core::bridge::{Content, PERMISSION};
 use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
-use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
+use agent_lifecycle_core::pipeline::{JournalId, Pipeline, Telling};
 use agent_lifecycle_core::project::rows::{Row, rows};
 use agent_lifecycle_core::project::{Alive, Config, Process};
 use agent_lifecycle_core::providers::claude_code::ClaudeCode;
-use agent_lifecycle_core::providers::{Recognized, Role, Told};
+use agent_lifecycle_core::providers::{Recognized, Role, Said, Told};
 use serde_json::{Value, json};
 
 struct Story {
@@ -244,4 +245,72 @@ fn facts_of_a_line_without_an_event_reach_the_row() {
     let row = &story.rows()[0];
     assert_eq!((row.agent_version.as_deref(), row.place.cwd.as_deref()), (Some("2.1.300"), Some("/w")));
     assert_eq!(row.state, State::Waiting);
+}
+
+#[test]
+fn a_permission_wait_that_a_hook_tells_ends_with_the_result_or_the_turn() {
+    let wait = |story: &mut Story, of: &str| {
+        let said = Said::Event(AgentEvent::WaitStarted {
+            wait_id: format!("{PERMISSION}{of}"),
+            state: WaitState::Waiting,
+            agent_id: None,
+            reason: Some("permission".to_owned()),
+        });
+        let at = Moment::parse("2026-03-02T08:00:03Z").unwrap();
+        let telling = Telling { agent: None, said, name: &[of.as_bytes()], record: "hook", at };
+        assert!(story.pipeline.tell(("claude-code", "s"), &telling, &mut |_, _| {}));
+        story.rows()
+    };
+    let result = |id: &str| {
+        let message = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id}]});
+        json!({"type": "user", "message": message})
+    };
+    // By the id of the call, and by the name of its tool.
+    for of in ["t1", "Bash"] {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        story.call(0, 2, "t1", "Bash");
+        story.call(0, 2, "t2", "Read");
+        story.rows();
+        for _ in 0..2 {
+            let row = &wait(&mut story, of)[0];
+            assert_eq!((row.state, row.waiting_reason), (State::Waiting, Some(WaitingReason::Permission)));
+            assert_eq!(row.waits.len(), 1);
+        }
+        // Another call's result says nothing about it.
+        story.say(0, 4, result("t2"));
+        assert_eq!(story.rows()[0].state, State::Waiting);
+        story.say(0, 5, result("t1"));
+        let row = &story.rows()[0];
+        assert_eq!((row.state, row.waits.len(), row.tools.open.len()), (State::Running, 0, 0));
+    }
+    // No hook and no result follows a denial that ends the turn.
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    story.call(0, 2, "t1", "Bash");
+    story.rows();
+    wait(&mut story, "t1");
+    story.end_turn(0, 6, "m");
+    let row = &story.rows()[0];
+    assert_eq!((row.waiting_reason, row.waits.len()), (Some(WaitingReason::Prompt), 0));
+}
+
+#[test]
+fn a_file_that_is_replaced_says_nothing_twice() {
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    for n in 0..700 {
+        story.call(0, 2, &format!("t{n}"), "Bash");
+    }
+    story.end_turn(0, 3, "m");
+    let before = story.rows();
+    let (id, bytes) = story.journals[0].clone();
+    story.pipeline.retire(id);
+    let recognized = Recognized { session_id: "s".to_owned(), role: Role::Root, parent: None };
+    let again = story.pipeline.add_journal("0.jsonl", &ClaudeCode, recognized, Told::default());
+    story.pipeline.push(again, &bytes);
+    story.journals[0].0 = again;
+    let after = story.rows();
+    assert_eq!(json!(after), json!(before));
+    assert_eq!(after[0].tools.count, Some(700));
 }

@@ -13,10 +13,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{JournalId, Pipeline};
+use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
+use agent_lifecycle_core::reconcile::JournalLine;
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
@@ -273,10 +274,11 @@ impl Scan {
         let mut faults = BTreeMap::new();
         let (now, modified) = (self.now, moment(file.modified));
         let read = read_chunks(&file.path, |chunk| {
-            parser.push(chunk, &mut |event, _| {
+            parser.push_journal(chunk, &mut |mut line, _| {
                 // What is dated ahead of the clock came no later than the file was written.
-                let ahead = event.observed_at.moment() > now;
-                count_fault(&projector.apply(&event, ahead.then(|| now.min(modified))), &mut faults);
+                let ahead = line.event.observed_at.moment() > now;
+                line.received_at = line.received_at.or_else(|| ahead.then(|| now.min(modified)));
+                count_fault(&take_line(&mut projector, &line), &mut faults);
             });
         });
         if let Err(error) = read {
@@ -369,6 +371,14 @@ pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Resul
     Ok(())
 }
 
+/// Takes a line of a stream; the corrections of a journal are made again.
+pub(crate) fn take_line(projector: &mut Projector, line: &JournalLine<'_>) -> Outcome {
+    match line.journal_sequence {
+        Some(_) => projector.replay(&line.event, line.received_at),
+        None => projector.apply(&line.event, line.received_at),
+    }
+}
+
 /// Counts an event that came to nothing or contradicts.
 pub(crate) fn count_fault(
     outcome: &agent_lifecycle_core::pipeline::Outcome,
@@ -377,8 +387,9 @@ pub(crate) fn count_fault(
     use agent_lifecycle_core::project::{Note, Status};
     let code = match outcome {
         Ok(applied) => match (applied.status, applied.note) {
-            (Status::Applied | Status::Deduplicated, None)
-            | (_, Some(Note::History | Note::EpochAdvanced)) => return,
+            (Status::Applied | Status::Stale, _)
+            | (Status::Deduplicated, None)
+            | (_, Some(Note::History)) => return,
             (status, note) => note.map_or(status.as_str(), Note::as_str),
         },
         Err(refusal) => refusal.code.as_str(),

@@ -16,7 +16,7 @@ use agent_lifecycle_core::providers::{Provider, Recognized, Told};
 use serde::Serialize;
 
 use crate::discover::{self, Format};
-use crate::status::{count_fault, read_chunks};
+use crate::status::{count_fault, read_chunks, take_line};
 
 /// Faults of the projection that are named with their place.
 const FAULTS: usize = 32;
@@ -107,9 +107,9 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
     let mut parser = JsonlParser::default();
     let mut projector = Projector::new(Config::default());
     read_chunks(path, |chunk| {
-        parser.push(chunk, &mut |event, (offset, _)| {
+        parser.push_journal(chunk, &mut |line, (offset, _)| {
             report.events += 1;
-            let outcome = projector.apply(&event, None);
+            let outcome = take_line(&mut projector, &line);
             let before: u64 = report.faults.values().sum();
             count_fault(&outcome, &mut report.faults);
             let is_fault = report.faults.values().sum::<u64>() > before;
@@ -131,7 +131,7 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
                     code,
                     message,
                     offset,
-                    event_id: event.event_id.into_owned(),
+                    event_id: line.event.event_id.into_owned(),
                 });
             }
         });

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
-use agent_lifecycle_core::project::Config;
+use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_io::report::Report;
 use agent_lifecycle_io::status::{Options, Scan};
 use tempfile::TempDir;
@@ -394,4 +394,47 @@ fn a_pipe_in_the_place_of_a_file_beside_a_journal_holds_nothing_up() {
     let made = std::process::Command::new("mkfifo").arg(path.join("agent-x.meta.json")).status();
     assert!(made.is_ok_and(|made| made.success()), "mkfifo");
     assert_eq!(status(options(&[&path])).rows.len(), 1);
+}
+
+#[test]
+fn the_corrections_of_a_journal_are_made_again_and_those_of_a_plain_stream_are_notes() {
+    let (_place, path) = place();
+    let at = |second: i64| Moment::from_unix_millis(1_772_438_400_000).plus_millis(second * 1000);
+    let event = |id: &str, second: i64, rest: &str| {
+        let lineage = r#"{"rootChildId":"c","attempt":1,"external":false}"#;
+        let time = at(second).to_text();
+        let text = format!(
+            r#"{{"schemaVersion":1,"eventId":"{id}","source":"s","sourceEpoch":"1","childId":"c","lineage":{lineage},"observedAt":"{time}",{rest}}}"#
+        );
+        Event::from_json(text.as_bytes()).unwrap().to_static()
+    };
+    let mut events = vec![
+        event("1", 0, r#""kind":"created","state":"created""#),
+        event("2", 1, r#""kind":"state_changed","state":"starting""#),
+    ];
+    let config = Config { corrections: true, ..Config::default() };
+    let mut projector = Projector::new(config);
+    for event in &events {
+        projector.apply(event, None).unwrap();
+    }
+    projector.mark_stale(at(200));
+    projector.reconciliation_failed("s", "c", at(300));
+    events.extend(projector.take_corrections());
+    let lines = |numbered: bool| -> String {
+        let line = |(at, event): (usize, &Event<'_>)| {
+            let mut value: serde_json::Value = serde_json::from_str(&event.to_json()).unwrap();
+            if numbered {
+                value["journalSequence"] = (at + 1).into();
+            }
+            value.to_string() + "\n"
+        };
+        events.iter().enumerate().map(line).collect()
+    };
+    for (numbered, state) in [(true, State::Lost), (false, State::Starting)] {
+        let file = path.join(format!("{numbered}.jsonl"));
+        write(file.clone(), lines(numbered), 300);
+        let report = status(Options { now: Some(at(300)), ..options(&[&file]) });
+        assert_eq!(report.rows[0].state, state, "numbered: {numbered}");
+        assert_eq!(report.diagnostics.counts.len(), 0);
+    }
 }

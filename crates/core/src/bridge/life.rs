@@ -2,6 +2,8 @@
 //!
 //! Input: what was emitted and what waits to be. Output: the state that the next step starts from. Invariant: bounded.
 
+use std::collections::VecDeque;
+
 use crate::agent::Outcome;
 use crate::contract::{Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, MessageUsage};
@@ -20,6 +22,8 @@ pub(super) struct Life {
     pub(super) turn: Option<String>,
     pub(super) last_outcome: Option<Outcome>,
     pub(super) waits: Vec<OpenWait>,
+    /// Ids and names of calls without a result, the newest last.
+    pub(super) tools: VecDeque<(String, String)>,
     /// Facts that no event has carried yet, the usage apart: of several messages each counts.
     pub(super) facts: Facts,
     pub(super) usage: Vec<MessageUsage>,
@@ -37,12 +41,36 @@ pub(super) struct OpenWait {
     pub(super) reason: WaitingReason,
 }
 
+/// What the id of a wait for a permission begins with; the id of the call, or the name of the tool, follows.
+pub const PERMISSION: &str = "permission:";
+
+/// Calls without a result remembered of one child.
+const TOOLS: usize = 64;
 /// Open waits remembered of one child.
 pub(super) const WAITS: usize = 64;
 /// Messages whose usage waits for an event to carry it.
 const USAGES: usize = 32;
 
 impl Life {
+    /// A call began.
+    pub(super) fn tool(&mut self, id: &str, name: &str) {
+        if self.tools.len() == TOOLS {
+            self.tools.pop_front();
+        }
+        self.tools.push_back((id.to_owned(), name.to_owned()));
+    }
+
+    /// A call has its result: the waits for a permission that it answers.
+    pub(super) fn permission_waits(&mut self, tool_id: &str) -> Vec<String> {
+        let at = self.tools.iter().position(|(id, _)| id == tool_id);
+        let name = at.and_then(|at| self.tools.remove(at)).map(|(_, name)| name);
+        let is_of = |wait: &&OpenWait| {
+            let of = wait.id.strip_prefix(PERMISSION);
+            of.is_some_and(|of| of == tool_id || Some(of) == name.as_deref())
+        };
+        self.waits.iter().filter(is_of).map(|wait| wait.id.clone()).collect()
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.state.is_some_and(State::is_terminal)
     }

@@ -15,8 +15,8 @@ pub(super) struct Step<'a, F> {
     pub(super) bridge: &'a mut Bridge,
     pub(super) item: &'a Item<'a>,
     pub(super) emit: &'a mut F,
-    /// Events made of the item so far.
-    pub(super) count: u64,
+    /// The ids of the events that were made of the item so far.
+    pub(super) ids: Vec<u128>,
 }
 
 impl<F: FnMut(Event<'static>)> Step<'_, F> {
@@ -216,7 +216,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 self.stop(id, failed);
             }
             AgentEvent::SessionStopped { .. } => self.stop(id, false),
-            AgentEvent::ToolStarted { name, description, .. } => {
+            AgentEvent::ToolFinished { tool_id, .. } => {
+                self.end_permission_waits(id, tool_id);
+                self.emit(id, Kind::Activity, None, None);
+            }
+            AgentEvent::ToolStarted { tool_id, name, description, .. } => {
+                self.life(id).tool(tool_id, name);
                 let text = match description {
                     Some(description) if self.bridge.session.content != Content::None => {
                         format!("{name}: {description}")
@@ -226,6 +231,19 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 self.emit(id, Kind::Activity, None, Some(text));
             }
             _ => self.emit(id, Kind::Activity, None, None),
+        }
+    }
+
+    /// A permission was given or refused where the call that needed it has a result: nothing else tells.
+    fn end_permission_waits(&mut self, id: &str, tool_id: &str) {
+        for wait_id in self.life(id).permission_waits(tool_id) {
+            let said = Said::Event(AgentEvent::WaitFinished { wait_id, agent_id: None });
+            let Said::Event(event) = &said else { return };
+            let item = Item { said: &said, at: self.item.at.clone(), ..*self.item };
+            let ids = std::mem::take(&mut self.ids);
+            let mut step = Step { bridge: self.bridge, item: &item, emit: self.emit, ids };
+            step.own_event(id, event);
+            self.ids = step.ids;
         }
     }
 

@@ -14,6 +14,19 @@ impl Pipeline {
         std::mem::take(&mut self.again)
     }
 
+    /// A journal is over: its file holds something else now. What was said stays said, and what another journal says again changes
+    /// nothing.
+    pub fn retire(&mut self, journal: JournalId) {
+        let JournalId(at) = journal;
+        let Some(journal) = self.journals.get_mut(at) else { return };
+        for track in std::mem::take(&mut journal.tracks) {
+            let session = &mut self.sessions[track.session];
+            session.tracks.retain(|(journal, _)| *journal != at);
+            session.is_repeated = true;
+        }
+        journal.restart();
+    }
+
     /// Takes back what the journal of `former` and those of the sub-agents below it said, for they are to be read again.
     pub(super) fn read_again(&mut self, session: usize, former: &str) {
         let state = &mut self.sessions[session];
@@ -32,7 +45,7 @@ impl Pipeline {
             let is_removed = |child: &str| removed.iter().any(|removed| removed.id == child);
             let binding = &journal.tracks[owner].binding;
             if binding.child().is_some_and(is_removed) {
-                journal.restart(owner);
+                journal.restart_for(owner);
                 if !self.again.contains(&JournalId(at)) {
                     self.again.push(JournalId(at));
                 }
@@ -43,20 +56,24 @@ impl Pipeline {
 
 impl Journal {
     /// Starts over for the owner at this place; what the others said stays.
-    fn restart(&mut self, owner: usize) {
+    fn restart_for(&mut self, owner: usize) {
         if self.again.is_empty() {
             self.read_before = self.read;
         }
         self.again.push(owner);
-        self.read = 0;
-        self.reader = self.provider.reader(&self.recognized, self.told.clone());
-        self.framer = Framer::new(LINE_BYTES);
-        self.log = DiagnosticLog::default();
+        self.restart();
         let track = &mut self.tracks[owner];
         if let Binding::Unattributed(_) = track.binding {
             track.binding = Binding::Unknown;
         }
         track.pending.clear();
+    }
+
+    fn restart(&mut self) {
+        self.read = 0;
+        self.reader = self.provider.reader(&self.recognized, self.told.clone());
+        self.framer = Framer::new(LINE_BYTES);
+        self.log = DiagnosticLog::default();
         for track in &mut self.tracks {
             track.forget_times();
         }

@@ -1,7 +1,9 @@
 //! Which launch a sub-agent's journal belongs to.
 //!
 //! Input: what files beside the journals, results and prompts say. Output: the id that each journal's agent has in the projection.
-//! Invariant: a launch has at most one journal. Never: takes longer than the journals and the launchers together.
+//! Invariant: a launch has at most one agent, whose records may be in several places. Never: takes longer than the journals and the launchers together.
+
+use std::collections::HashMap;
 
 use super::Pipeline;
 use super::journal::{Binding, Journal};
@@ -19,11 +21,16 @@ impl Pipeline {
             if unbound.is_empty() {
                 continue;
             }
-            let mut taken = self.bound(session);
+            let mut agents = self.bound(session);
+            let mut taken: Vec<String> = agents.values().cloned().collect();
             let mut orphans = Vec::new();
             let mut found: Vec<(At, String)> = Vec::new();
             for &(journal, owner) in &unbound {
                 let Some(agent_id) = agent_of(&*self.journals[journal].reader, owner) else { continue };
+                if let Some(launch) = agents.get(&agent_id) {
+                    found.push(((journal, owner), launch.clone()));
+                    continue;
+                }
                 let named = self.journals[journal].told.launch.clone().filter(|_| owner == 0);
                 if let Some(launch) = &named {
                     self.each_launcher(session, |launches| {
@@ -37,6 +44,7 @@ impl Pipeline {
                 match launch.filter(|launch| !taken.contains(launch)) {
                     Some(launch) => {
                         taken.push(launch.clone());
+                        agents.insert(agent_id, launch.clone());
                         found.push(((journal, owner), launch));
                     }
                     None => orphans.extend(self.journals[journal].reader.orphan(owner)),
@@ -49,11 +57,13 @@ impl Pipeline {
                 if found.iter().any(|(bound, _)| *bound == at) {
                     continue;
                 }
-                let claim = claimed
-                    .iter()
-                    .find(|(claimant, launch)| *claimant == agent_id && !taken.contains(launch));
+                let claim = claimed.iter().find(|(claimant, launch)| {
+                    let is_free = agents.get(&agent_id) == Some(launch) || !taken.contains(launch);
+                    *claimant == agent_id && is_free
+                });
                 if let Some((_, launch)) = claim {
                     taken.push(launch.clone());
+                    agents.insert(agent_id, launch.clone());
                     found.push((at, launch.clone()));
                 } else {
                     let track = &mut self.journals[at.0].tracks[at.1];
@@ -91,12 +101,11 @@ impl Pipeline {
         unbound
     }
 
-    /// The launches of a session that have a journal.
-    fn bound(&self, session: usize) -> Vec<String> {
-        let tracks =
-            self.sessions[session].tracks.iter().map(|&(at, owner)| &self.journals[at].tracks[owner]);
-        let bound = tracks.filter_map(|track| match &track.binding {
-            Binding::Bound(launch) => Some(launch.clone()),
+    /// The sub-agents of a session whose launch is known, and the launch.
+    fn bound(&self, session: usize) -> HashMap<String, String> {
+        let tracks = self.sessions[session].tracks.iter();
+        let bound = tracks.filter_map(|&(at, owner)| match &self.journals[at].tracks[owner].binding {
+            Binding::Bound(launch) => Some((agent_of(&*self.journals[at].reader, owner)?, launch.clone())),
             _ => None,
         });
         bound.collect()

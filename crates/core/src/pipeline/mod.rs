@@ -6,7 +6,7 @@
 mod again;
 mod bind;
 mod journal;
-mod process;
+mod tell;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector, Status};
 use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
+
+pub use tell::Telling;
 
 use journal::{Binding, Dated, Journal, Pending, Track, name};
 
@@ -50,6 +52,8 @@ pub struct Pipeline {
     waiting: usize,
     beside: BesideAll,
     again: Vec<JournalId>,
+    /// Whether the projection began with what an earlier process knew.
+    is_restored: bool,
     explainer: Explainer,
 }
 
@@ -61,6 +65,8 @@ struct SessionState {
     tracks: Vec<(usize, usize)>,
     /// Whether it has something to settle.
     is_pending: bool,
+    /// Whether its journals say again what was said before, in this process or an earlier one.
+    is_repeated: bool,
     /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
     taken: HashSet<u128>,
 }
@@ -97,8 +103,18 @@ impl Pipeline {
             waiting: 0,
             beside: BesideAll::new(),
             again: Vec::new(),
+            is_restored: false,
             explainer: Explainer::default(),
         }
+    }
+
+    /// Begins with a projection that was made of a journal: sessions that are read from now on may say again what it knows.
+    #[must_use]
+    pub fn restored(projector: Projector, content: Content) -> Self {
+        let mut pipeline = Self::new(Config::default(), content);
+        pipeline.projector = projector;
+        pipeline.is_restored = true;
+        pipeline
     }
 
     /// Names sessions that are read elsewhere, from journals of their own: their records in other journals are passed over.
@@ -233,7 +249,8 @@ impl Pipeline {
             }
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
-            let SessionState { bridge, taken, .. } = state;
+            let SessionState { bridge, taken, is_repeated, .. } = state;
+            let is_first = !*is_repeated;
             for (at, dated) in merged.iter().enumerate() {
                 if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
                     continue;
@@ -258,7 +275,7 @@ impl Pipeline {
                 let (projector, explainer) = (&mut self.projector, &mut self.explainer);
                 let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)));
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)), is_first);
                     explainer.note(&event, &outcome, Origin { journal, offset, record });
                     on_event(&event, &outcome);
                 };
@@ -285,6 +302,30 @@ impl Pipeline {
     /// The sessions whose journals it has: provider's name and id.
     pub fn sessions(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.places.keys().cloned()
+    }
+
+    /// What stands beside a journal, where that has changed: a launch that is named now takes the journal over.
+    pub fn tell_beside_journal(&mut self, journal: JournalId, told: Told) {
+        let Some(journal) = self.journals.get_mut(journal.0) else { return };
+        if journal.told != told {
+            journal.told = told;
+            for track in &journal.tracks {
+                self.sessions[track.session].is_pending = true;
+            }
+        }
+    }
+
+    /// What a journal was recognised as.
+    #[must_use]
+    pub fn recognized(&self, journal: JournalId) -> Option<&Recognized> {
+        self.journals.get(journal.0).map(|journal| &journal.recognized)
+    }
+
+    /// Whether a sub-agent's journal has no launch yet.
+    #[must_use]
+    pub fn is_unattributed(&self, journal: JournalId) -> bool {
+        let tracks = self.journals.get(journal.0).map(|journal| &journal.tracks);
+        tracks.into_iter().flatten().any(|track| matches!(track.binding, Binding::Unattributed(_)))
     }
 
     /// What stands behind the state of a child.
@@ -359,6 +400,7 @@ impl Pipeline {
                     bridge: Bridge::new(session),
                     tracks: Vec::new(),
                     is_pending: false,
+                    is_repeated: self.is_restored,
                     taken: HashSet::new(),
                 });
                 self.sessions.len() - 1
@@ -370,8 +412,17 @@ impl Pipeline {
 }
 
 /// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
-fn apply(projector: &mut Projector, event: &Event<'_>, received_at: Option<Moment>) -> Outcome {
-    let outcome = projector.apply_once(event, received_at)?;
+fn apply(
+    projector: &mut Projector,
+    event: &Event<'_>,
+    received_at: Option<Moment>,
+    is_first: bool,
+) -> Outcome {
+    let outcome = if is_first {
+        projector.apply_once(event, received_at)?
+    } else {
+        projector.apply(event, received_at)?
+    };
     if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
         let at = event.observed_at.moment();
         projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);

@@ -1,0 +1,93 @@
+//! What is told of a session beside its journals: its process, and what hooks say.
+//!
+//! Input: a session, what is said of it, and when. Output: events, as a journal's records make them.
+//! Invariant: the same telling makes the same events, so it counts once. Never: calls an exit a success of its own.
+
+use std::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::{Outcome, Pipeline, apply};
+use crate::agent::AgentEvent;
+use crate::bridge::{Item, Scope};
+use crate::contract::{Event, Moment};
+use crate::project::explain::Origin;
+use crate::project::{Alive, Process};
+use crate::providers::Said;
+
+/// Something that is told of a session.
+#[derive(Debug)]
+pub struct Telling<'a> {
+    /// The sub-agent that it is about; the session's own agent without it.
+    pub agent: Option<&'a str>,
+    /// What is said.
+    pub said: Said,
+    /// Tells it from everything else that is told of the session.
+    pub name: &'a [&'a [u8]],
+    /// What kind of evidence it is, for explanations.
+    pub record: &'static str,
+    /// When.
+    pub at: Moment,
+}
+
+impl Pipeline {
+    /// Tells something of a session, by its provider's name and id; `false` where no journal of it is read.
+    pub fn tell(
+        &mut self,
+        session: (&'static str, &str),
+        telling: &Telling<'_>,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) -> bool {
+        let (provider, id) = session;
+        let Some(&at) = self.places.get(&(provider, id.to_owned())) else { return false };
+        let Telling { agent, said, name, record, at: time } = telling;
+        let mut hasher = SipHasher13::new();
+        for part in [id.as_bytes(), record.as_bytes()].iter().chain(name.iter()) {
+            hasher.write_usize(part.len());
+            hasher.write(part);
+        }
+        let item = Item {
+            scope: agent.map_or(Scope::Root, Scope::Child),
+            name: hasher.finish128().as_u128(),
+            at: (*time).into(),
+            estimated: false,
+            turn_id: None,
+            said,
+        };
+        let origin = Origin { journal: usize::MAX, offset: 0, record };
+        let (projector, explainer) = (&mut self.projector, &mut self.explainer);
+        self.sessions[at].bridge.take(&item, true, &mut |event| {
+            let outcome = apply(projector, &event, None, false);
+            explainer.note(&event, &outcome, origin);
+            on_event(&event, &outcome);
+        });
+        true
+    }
+
+    /// Tells which process works on a session, by its provider's name and id; `None` takes it away. `started` tells a process
+    /// from a later one with its pid. A dead process is an exit without a code, said once; `now` is when this was found.
+    pub fn tell_process(
+        &mut self,
+        session: (&'static str, &str),
+        process: Option<(Process, Option<Moment>)>,
+        now: Moment,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) {
+        let (provider, id) = session;
+        let Some(&at) = self.places.get(&(provider, id.to_owned())) else { return };
+        let bridge = &self.sessions[at].bridge;
+        let Some(life) = bridge.root_life() else { return };
+        let source = bridge.source().to_owned();
+        self.projector.set_process(&source, &life, process.map(|(process, _)| process));
+        let Some((Process { pid, alive: Alive::No }, started)) = process else { return };
+        let started = started.map(Moment::to_text).unwrap_or_default();
+        let telling = Telling {
+            agent: None,
+            said: Said::Event(AgentEvent::Exited { agent_id: None, exit_code: None, signal: None }),
+            name: &[&pid.to_le_bytes(), started.as_bytes()],
+            record: "process",
+            at: now,
+        };
+        self.tell(session, &telling, on_event);
+    }
+}
