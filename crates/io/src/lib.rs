@@ -4,6 +4,7 @@
 
 pub mod discover;
 pub mod evidence;
+pub mod follow;
 pub mod journal;
 pub mod lock;
 pub mod monitor;
