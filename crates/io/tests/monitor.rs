@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,9 @@ fn options(folder: &Path) -> Options {
 
 fn open(options: Options) -> (Monitor, Receiver<Notice>) {
     let (sender, notices) = channel();
+    let sender = Mutex::new(sender);
     let monitor = Monitor::open(options, move |notice| {
-        let _ = sender.send(notice);
+        let _ = sender.lock().unwrap().send(notice);
     });
     let monitor = monitor.unwrap();
     let until = Instant::now() + PATIENCE;

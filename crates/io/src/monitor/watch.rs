@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_secs(1);
 const SLOW_TICKS: u32 = 2;
 
 /// Where notices go.
-pub(super) type Sink = Box<dyn Fn(Notice) + Send>;
+pub(super) type Sink = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// What the thread shares with whoever asks.
 #[derive(Debug)]
