@@ -38,6 +38,8 @@ export declare class NativeJournal {
   replay(): NativeReplay
   /** What happened beside the point since this was last called, as the JSON text of an array of `{code, message}`. */
   takeNotices(): string
+  /** Writes what waits if the lock is free, and waits for that: for the end of the process. */
+  end(): void
   /** Takes no more requests; settled when what waited is done and the path is free. */
   close(): Promise<string>
 }
