@@ -59,6 +59,7 @@ impl Journal {
                 run(engine, &queue);
                 // After the engine, so that whoever opens the journal next finds it wholly closed.
                 drop(registration);
+                queue.end();
             };
             std::thread::Builder::new().name("journal".to_owned()).spawn(run)
         };
@@ -120,15 +121,8 @@ impl Journal {
 
     /// Takes no more requests. What waits is done first; then the path is free again, and `done` is called.
     pub fn close(&self, done: impl FnOnce() + Send + 'static) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.queue.close();
-        let Some(thread) = thread else { return done() };
-        // The journal's thread cannot tell that it has ended.
-        let waiting = std::thread::Builder::new().name("journal-close".to_owned()).spawn(move || {
-            let _ = thread.join();
-            done();
-        });
-        drop(waiting);
+        self.queue.at_end(Box::new(done));
     }
 
     /// As [`Journal::join`], for a process that ends: what waits is written if the lock is free, and not waited for else.
