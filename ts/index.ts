@@ -46,6 +46,8 @@ export { fallbackTodos, statusReport } from "./display.js";
 export type { DisplayOptions, FallbackTodo } from "./display.js";
 export { LifecycleError } from "./error.js";
 export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
+export { followJournal } from "./follow.js";
+export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
 export { JsonlLifecycleJournal } from "./journal.js";
@@ -62,6 +64,9 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
+export { observeJsonlSession } from "./observe.js";
+export type { ObserveJsonlSessionOptions } from "./observe.js";
+export type { AgentJournalRole, AgentObservationDiagnostic } from "./observed-journal.js";
 export { JsonlLifecycleParser } from "./parser.js";
 export type { Diagnostic, DiagnosticCode, JsonlLifecycleParserOptions } from "./parser.js";
 export { LifecycleProjector } from "./projector.js";

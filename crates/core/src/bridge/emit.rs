@@ -4,6 +4,9 @@
 //! Never: passes on more content than the session's level allows.
 
 use std::borrow::Cow;
+use std::hash::Hasher as _;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::life::child_id;
 use super::steps::Step;
@@ -28,7 +31,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         if inferred {
             members.push(("inferred".to_owned(), Json::Bool(true)));
         }
-        self.send(id, kind, Some(state), None, members);
+        self.send(id, (kind, Some(state)), Part::Step(state), None, members);
     }
 
     /// What stands in an agent's own journal is evidence of that agent too, whomever it is about.
@@ -41,7 +44,8 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let facts = self.facts(id);
         let members =
             if facts.is_empty() { Vec::new() } else { vec![("facts".to_owned(), Json::Object(facts))] };
-        self.send(id, kind, state, None, members);
+        let part = if kind == Kind::Created { Part::Step(State::Created) } else { Part::Main };
+        self.send(id, (kind, state), part, None, members);
     }
 
     /// An event that carries what was said, and the facts that wait for one.
@@ -58,7 +62,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         if !facts.is_empty() {
             members.push(("facts".to_owned(), Json::Object(facts)));
         }
-        self.send(id, kind, state, activity, members);
+        self.send(id, (kind, state), Part::Main, activity, members);
     }
 
     /// The facts of a child that no event has carried yet.
@@ -97,11 +101,27 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         members
     }
 
+    /// The id of an event of this item; of several that are the same part, each has its own.
+    fn event_id(&mut self, child_id: &str, part: Part) -> u128 {
+        let mut hasher = SipHasher13::new();
+        hasher.write_u128(self.item.name);
+        hasher.write(child_id.as_bytes());
+        if let Part::Step(state) = part {
+            hasher.write(state.as_str().as_bytes());
+        }
+        let mut id = hasher.finish128().as_u128();
+        while self.ids.contains(&id) {
+            id = id.wrapping_add(1);
+        }
+        self.ids.push(id);
+        id
+    }
+
     fn send(
         &mut self,
         id: &str,
-        kind: Kind,
-        state: Option<State>,
+        (kind, state): (Kind, Option<State>),
+        part: Part,
         activity: Option<String>,
         mut members: Vec<(String, Json)>,
     ) {
@@ -127,11 +147,13 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             external,
             adopted_at: life.adopted_at.clone().filter(|_| external),
         };
+        let child_id = child_id(id, lineage.attempt);
+        let event_id = self.event_id(&child_id, part);
         let event = Event {
-            event_id: Cow::Owned(format!("{:032x}", self.item.name.wrapping_add(u128::from(self.count)))),
+            event_id: Cow::Owned(format!("{event_id:032x}")),
             source: Cow::Owned(self.bridge.session.source.clone()),
             source_epoch: Cow::Owned(self.bridge.session.epoch.clone()),
-            child_id: Cow::Owned(child_id(id, lineage.attempt)),
+            child_id: Cow::Owned(child_id),
             lineage,
             kind,
             state,
@@ -142,9 +164,17 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             details: Some(details).filter(|details| *details != Json::Object(Vec::new())),
             capabilities: self.bridge.session.capabilities,
         };
-        self.count += 1;
         (self.emit)(event);
     }
+}
+
+/// Which of the events of an item one is: steps come and go with what was known before, and must not change the ids of others.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// What the item itself says of a child.
+    Main,
+    /// A step on the way to it.
+    Step(State),
 }
 
 #[expect(clippy::cast_precision_loss, reason = "JSON numbers are doubles")]

@@ -170,7 +170,7 @@ impl Bridge {
             self.beyond += 1;
             return;
         }
-        let mut step = Step { bridge: self, item, emit, count: 0 };
+        let mut step = Step { bridge: self, item, emit, ids: Vec::new() };
         match item.said {
             // A journal that opens with its own launch shows that its agent exists, not that it runs.
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) if about == own => {

@@ -15,8 +15,8 @@ pub(super) struct Step<'a, F> {
     pub(super) bridge: &'a mut Bridge,
     pub(super) item: &'a Item<'a>,
     pub(super) emit: &'a mut F,
-    /// Events made of the item so far.
-    pub(super) count: u64,
+    /// The ids of the events that were made of the item so far.
+    pub(super) ids: Vec<u128>,
 }
 
 impl<F: FnMut(Event<'static>)> Step<'_, F> {
@@ -240,9 +240,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             let said = Said::Event(AgentEvent::WaitFinished { wait_id, agent_id: None });
             let Said::Event(event) = &said else { return };
             let item = Item { said: &said, at: self.item.at.clone(), ..*self.item };
-            let mut step = Step { bridge: self.bridge, item: &item, emit: self.emit, count: self.count };
+            let ids = std::mem::take(&mut self.ids);
+            let mut step = Step { bridge: self.bridge, item: &item, emit: self.emit, ids };
             step.own_event(id, event);
-            self.count = step.count;
+            self.ids = step.ids;
         }
     }
 

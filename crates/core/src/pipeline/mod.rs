@@ -315,6 +315,12 @@ impl Pipeline {
         }
     }
 
+    /// What a journal was recognised as.
+    #[must_use]
+    pub fn recognized(&self, journal: JournalId) -> Option<&Recognized> {
+        self.journals.get(journal.0).map(|journal| &journal.recognized)
+    }
+
     /// Whether a sub-agent's journal has no launch yet.
     #[must_use]
     pub fn is_unattributed(&self, journal: JournalId) -> bool {

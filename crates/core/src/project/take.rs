@@ -145,11 +145,12 @@ impl Record {
     pub(super) fn take_late(&mut self, arrival: &Arrival<'_>, ended_at: Moment, key: RecordKey) -> Applied {
         self.seen.insert(arrival.name, arrival.content);
         let event = arrival.event;
-        let bridged = event
-            .details
-            .as_ref()
-            .is_some_and(|details| details.get("agent").is_some() || details.get("facts").is_some());
-        if bridged && event.state.is_none() && event.observed_at.moment() <= ended_at {
+        let is_bridged = |details: &Json| {
+            ["agent", "facts", "inferred"].iter().any(|member| details.get(member).is_some())
+        };
+        let bridged = event.details.as_ref().is_some_and(is_bridged);
+        let contradicts = event.state.is_some_and(State::is_terminal);
+        if bridged && !contradicts && event.observed_at.moment() <= ended_at {
             self.fold(event);
             return Applied::new(Status::TerminalImmutable, Some(Note::History), Some(key));
         }

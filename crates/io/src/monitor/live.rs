@@ -1,0 +1,351 @@
+//! Agents that work now: files as they grow, to one projection.
+//!
+//! Input: chunks of files, evidence and answers, each with the present time. Output: rows, what changed, what is to be read again.
+//! Invariant: however the chunks came, the rows are those of one reading. Never: waits, or concludes `lost` without an authority.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::decode::JsonlParser;
+use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, Telling};
+use agent_lifecycle_core::project::explain::Explanation;
+use agent_lifecycle_core::project::rows::{Row, row_key, rows};
+use agent_lifecycle_core::project::{ChangeSet, Config, Projector, Status};
+use agent_lifecycle_core::providers::{Provider, Recognized, Role};
+
+use super::families::Families;
+use super::questions::Questions;
+use crate::discover::{self, Format, Titles};
+use crate::evidence::{Process, SessionName};
+use crate::status::{count_fault, read_chunks, take_line};
+
+/// Bytes of a file that are held until it shows what it is.
+const HEAD_BYTES: usize = 1024 * 1024;
+/// Items that wait at most before they become events.
+const WAITING_ITEMS: usize = 65_536;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Live {
+    pipeline: Pipeline,
+    files: HashMap<PathBuf, Held>,
+    titles: Titles,
+    families: Families,
+    /// Sessions that have journals of their own.
+    own: Arc<HashSet<String>>,
+    processes: HashMap<SessionName, Process>,
+    questions: Questions,
+    faults: BTreeMap<&'static str, u64>,
+    /// Events that a journal is to hold, where there is one.
+    record: Option<Vec<(Event<'static>, Option<Moment>)>>,
+}
+
+/// What is known of a followed file.
+#[derive(Debug)]
+enum Held {
+    /// It has not shown what it is.
+    Head(Vec<u8>),
+    /// An agent's journal, and the bytes that were read of it.
+    Journal(JournalId, u64),
+    /// A stream of schema-v1 events.
+    Stream(Box<JsonlParser>),
+    /// Nothing of ours.
+    Foreign,
+}
+
+impl Live {
+    /// A projection of nothing, or what an earlier run left. With `records`, what a journal is to hold is kept to be
+    /// [taken](Self::take_record).
+    #[must_use]
+    pub fn new(config: Config, content: Content, before: Option<Projector>, records: bool) -> Self {
+        let pipeline = match before {
+            Some(projector) => Pipeline::restored(projector, content),
+            None => Pipeline::new(config, content),
+        };
+        Self {
+            pipeline,
+            files: HashMap::new(),
+            titles: Titles::default(),
+            families: Families::default(),
+            own: Arc::default(),
+            processes: HashMap::new(),
+            questions: Questions::default(),
+            faults: BTreeMap::new(),
+            record: records.then(Vec::new),
+        }
+    }
+
+    /// Takes the next bytes of the file at `path`.
+    pub fn take(&mut self, path: &Path, bytes: &[u8], now: Moment) {
+        let mut held = self.files.remove(path).unwrap_or(Held::Head(Vec::new()));
+        match &mut held {
+            Held::Head(head) => {
+                head.extend_from_slice(bytes);
+                let head = std::mem::take(head);
+                held = self.recognize(path, head, now);
+            }
+            Held::Journal(journal, read) => {
+                *read += bytes.len() as u64;
+                self.pipeline.push(*journal, bytes);
+            }
+            Held::Stream(parser) => {
+                take_stream(&mut self.pipeline, parser, bytes, now, &mut self.faults, &mut self.record)
+            }
+            Held::Foreign => {}
+        }
+        self.files.insert(path.to_owned(), held);
+        if self.pipeline.waiting() > WAITING_ITEMS {
+            self.settle(now);
+        }
+    }
+
+    /// The file at `path` holds something else now, from its first byte.
+    pub fn replace(&mut self, path: &Path) {
+        if let Some(Held::Journal(journal, _)) = self.files.insert(path.to_owned(), Held::Head(Vec::new())) {
+            self.pipeline.retire(journal);
+        }
+    }
+
+    /// Whether the file at `path` is nothing that is read.
+    #[must_use]
+    pub fn is_foreign(&self, path: &Path) -> bool {
+        matches!(self.files.get(path), Some(Held::Foreign))
+    }
+
+    fn recognize(&mut self, path: &Path, head: Vec<u8>, now: Moment) -> Held {
+        match discover::format_of(&head) {
+            Format::Journal(provider, recognized) => {
+                let journal = self.add(path, provider, recognized);
+                self.pipeline.push(journal, &head);
+                Held::Journal(journal, head.len() as u64)
+            }
+            Format::SchemaV1 => {
+                let mut parser = Box::new(JsonlParser::default());
+                take_stream(&mut self.pipeline, &mut parser, &head, now, &mut self.faults, &mut self.record);
+                Held::Stream(parser)
+            }
+            Format::Unknown if head.len() >= HEAD_BYTES => Held::Foreign,
+            Format::Unknown | Format::Blank => Held::Head(head),
+        }
+    }
+
+    fn add(&mut self, path: &Path, provider: &'static dyn Provider, recognized: Recognized) -> JournalId {
+        let recognized = self.families.place(provider.name(), recognized);
+        if recognized.role == Role::Root && !self.own.contains(&recognized.session_id) {
+            Arc::make_mut(&mut self.own).insert(recognized.session_id.clone());
+            self.pipeline.leave_to_others(Arc::clone(&self.own));
+        }
+        let told = discover::told_beside(path, &recognized, &mut self.titles);
+        self.pipeline.add_journal(path.display().to_string(), provider, recognized, told)
+    }
+
+    /// Makes events of what was taken.
+    pub fn settle(&mut self, now: Moment) {
+        // Each late finding leaves fewer journals without a launch.
+        for _ in 0..=self.files.len() {
+            let Self { pipeline, faults, record, .. } = self;
+            pipeline.settle(now, Some(now), &mut |event, outcome| keep(event, outcome, None, faults, record));
+            let again = self.pipeline.take_again();
+            if again.is_empty() {
+                break;
+            }
+            self.read_again(&again);
+        }
+        self.tell_processes(now);
+    }
+
+    /// Pushes what was read of these journals once more.
+    fn read_again(&mut self, journals: &[JournalId]) {
+        for (path, held) in &self.files {
+            let Held::Journal(journal, read) = held else { continue };
+            if !journals.contains(journal) {
+                continue;
+            }
+            let mut left = *read;
+            // A file that is gone has said what it had to say.
+            let _ = read_chunks(path, |chunk| {
+                let length = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                self.pipeline.push(*journal, &chunk[..length]);
+                left -= length as u64;
+            });
+        }
+    }
+
+    /// Applies events that a host gives, such as those of its own bridge.
+    pub fn apply(&mut self, event: &Event<'_>, now: Moment) -> Outcome {
+        let outcome = self.pipeline.projector_mut().apply(event, Some(now));
+        keep(event, &outcome, Some(now), &mut self.faults, &mut self.record);
+        outcome
+    }
+
+    /// Tells something of a session, as hooks do; `false` where no journal of it is read.
+    pub fn tell(&mut self, session: (&'static str, &str), telling: &Telling<'_>) -> bool {
+        let Self { pipeline, faults, record, .. } = self;
+        pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, faults, record))
+    }
+
+    /// The processes that are known to work on sessions now. One that names another session than before leaves the former.
+    pub fn set_processes(&mut self, processes: HashMap<SessionName, Process>, now: Moment) {
+        let before = std::mem::replace(&mut self.processes, processes);
+        for (provider, session) in before.into_keys() {
+            if !self.processes.contains_key(&(provider, session.clone())) {
+                let Self { pipeline, faults, record, .. } = self;
+                pipeline.tell_process((provider, &session), None, now, &mut |event, outcome| {
+                    keep(event, outcome, None, faults, record);
+                });
+            }
+        }
+        self.tell_processes(now);
+    }
+
+    fn tell_processes(&mut self, now: Moment) {
+        let Self { pipeline, processes, questions, faults, record, .. } = self;
+        for ((provider, session), process) in processes.iter() {
+            let source = format!("{provider}/{session}");
+            if process.alive == Some(true) {
+                questions.lives(&source);
+            }
+            if process.alive == Some(false) && questions.is_dead(&source, process.pid) {
+                continue;
+            }
+            let told = Some((process.evidence(), process.started_at));
+            pipeline.tell_process((provider, session), told, now, &mut |event, outcome| {
+                keep(event, outcome, None, faults, record);
+                if process.alive == Some(false) {
+                    questions.died(&event.source, process.pid, now);
+                }
+            });
+        }
+    }
+
+    /// Lets time pass: what is silent for too long is marked, and answers that an authority gave are drawn. `jumped` says that the
+    /// clock did, so that silence before now does not count.
+    pub fn tick(&mut self, now: Moment, jumped: bool) {
+        let projector = self.pipeline.projector_mut();
+        if jumped {
+            projector.open_window(now);
+        }
+        projector.mark_stale(now);
+        self.questions.draw(projector, now);
+        self.keep_corrections();
+    }
+
+    /// Looks once more at what stands beside the journals of sub-agents that have no launch.
+    pub fn look_beside(&mut self) {
+        for (path, held) in &self.files {
+            let Held::Journal(journal, _) = held else { continue };
+            if self.pipeline.is_unattributed(*journal)
+                && let Some(recognized) = self.pipeline.recognized(*journal).cloned()
+            {
+                let told = discover::told_beside(path, &recognized, &mut self.titles);
+                self.pipeline.tell_beside_journal(*journal, told);
+            }
+        }
+    }
+
+    /// Questions that were not given to the host yet.
+    pub fn take_questions(&mut self) -> Vec<super::questions::Asked> {
+        self.questions.take(self.pipeline.projector())
+    }
+
+    /// Takes an answer about a child.
+    pub fn answer(&mut self, source: &str, child_id: &str, answer: super::questions::Answer, now: Moment) {
+        self.questions.answer(self.pipeline.projector_mut(), (source, child_id), answer, now);
+        self.keep_corrections();
+    }
+
+    /// The projection, for what an authority says at once.
+    pub fn projector_mut(&mut self) -> &mut Projector {
+        self.pipeline.projector_mut()
+    }
+
+    /// Drops children that ended before a time.
+    pub fn forget(&mut self, before: Moment) -> usize {
+        let removed = self.pipeline.projector_mut().forget(before).len();
+        self.keep_corrections();
+        removed
+    }
+
+    /// What a journal is to hold since this was last called, in order.
+    pub fn take_record(&mut self) -> Vec<(Event<'static>, Option<Moment>)> {
+        self.keep_corrections();
+        self.record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn keep_corrections(&mut self) {
+        let corrections = self.pipeline.projector_mut().take_corrections();
+        if let Some(record) = &mut self.record {
+            record.extend(corrections.into_iter().map(|event| (event, None)));
+        }
+    }
+
+    /// All rows in tree order.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        rows(self.pipeline.projector().records(), self.pipeline.beside())
+    }
+
+    /// The rows that changed since a cursor.
+    pub fn changes_since(&mut self, cursor: Option<&str>) -> ChangeSet {
+        let (projector, beside) = self.pipeline.projection();
+        projector.changes_since(cursor, beside)
+    }
+
+    /// What stands behind the state of the row with this key.
+    #[must_use]
+    pub fn explain(&self, key: &str) -> Option<Explanation> {
+        let record = self
+            .pipeline
+            .projector()
+            .records()
+            .find(|record| row_key(&record.source, &record.child_id) == key)?;
+        self.pipeline.explain(&record.source, &record.child_id)
+    }
+
+    /// Faults by their code: of lines and of events.
+    #[must_use]
+    pub fn faults(&self) -> BTreeMap<&'static str, u64> {
+        let mut all = self.faults.clone();
+        for report in self.pipeline.reports() {
+            for (code, times) in report.diagnostics {
+                *all.entry(code).or_default() += times;
+            }
+        }
+        all
+    }
+}
+
+fn take_stream(
+    pipeline: &mut Pipeline,
+    parser: &mut JsonlParser,
+    bytes: &[u8],
+    now: Moment,
+    faults: &mut BTreeMap<&'static str, u64>,
+    record: &mut Option<Vec<(Event<'static>, Option<Moment>)>>,
+) {
+    let projector = pipeline.projector_mut();
+    parser.push_journal(bytes, &mut |mut line, _| {
+        let is_ahead = line.event.observed_at.moment() > now;
+        line.received_at = line.received_at.or(is_ahead.then_some(now));
+        let outcome = take_line(projector, &line);
+        keep(&line.event, &outcome, line.received_at, faults, record);
+    });
+}
+
+/// Counts what is wrong with an event, and keeps it for the journal where it changed anything.
+fn keep(
+    event: &Event<'_>,
+    outcome: &Outcome,
+    received_at: Option<Moment>,
+    faults: &mut BTreeMap<&'static str, u64>,
+    record: &mut Option<Vec<(Event<'static>, Option<Moment>)>>,
+) {
+    count_fault(outcome, faults);
+    let is_news = outcome.as_ref().is_ok_and(|applied| applied.status != Status::Deduplicated);
+    if let Some(record) = record.as_mut().filter(|_| is_news) {
+        record.push((event.to_static(), received_at));
+    }
+}

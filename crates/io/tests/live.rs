@@ -1,0 +1,254 @@
+//! Files that grow, in pieces and over restarts: the rows are those of one reading.
+
+use std::path::{Path, PathBuf};
+
+use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
+use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_fixtures::Fixture;
+use agent_lifecycle_io::evidence::Process;
+use agent_lifecycle_io::monitor::live::Live;
+use agent_lifecycle_io::monitor::questions::Answer;
+use serde_json::{Value, json};
+
+fn config() -> Config {
+    Config { corrections: true, ..Config::default() }
+}
+
+/// A generator of numbers below a bound, the same at every run (xorshift64*, Vigna 2016).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let number = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+        usize::try_from(number).unwrap() % bound
+    }
+}
+
+/// The time that a line gives first; it may be no JSON for serde.
+fn time(line: &[u8]) -> Option<Moment> {
+    let text = String::from_utf8_lossy(line);
+    Moment::parse(text.split_once(r#""timestamp":""#)?.1.split_once('"')?.0)
+}
+
+/// Where each journal ends when a line was written, in the order in which the lines were: by the highest time so far, then by path.
+fn steps(fixture: &Fixture) -> Vec<(Moment, usize, usize)> {
+    let mut steps = Vec::new();
+    for (journal, file) in fixture.journals.iter().enumerate() {
+        let (mut end, mut highest) = (0, None);
+        let mut untimed = Vec::new();
+        for line in file.bytes.split_inclusive(|byte| *byte == b'\n') {
+            end += line.len();
+            highest = time(line).max(highest);
+            match highest {
+                Some(highest) => {
+                    steps.extend(untimed.drain(..).map(|end| (highest, journal, end)));
+                    steps.push((highest, journal, end));
+                }
+                None => untimed.push(end),
+            }
+        }
+        steps.extend(untimed.into_iter().map(|end| (Moment::from_unix_millis(0), journal, end)));
+    }
+    steps.sort_by_key(|(at, journal, _)| (*at, *journal));
+    steps
+}
+
+fn shown(rows: &[Row]) -> Value {
+    let mut rows = serde_json::to_value(rows).unwrap();
+    for row in rows.as_array_mut().unwrap() {
+        // One reading names files by the fixture, a live one by the disk; faults are counted anew by each reading.
+        row["transcript"] = Value::Null;
+        row["diagnostics"] = Value::Null;
+    }
+    rows
+}
+
+fn all() -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let all = Fixture::all(&folder).unwrap();
+    all.into_iter().filter(|fixture| !fixture.name.starts_with("schema-v1/")).collect()
+}
+
+fn end(fixture: &Fixture) -> Moment {
+    steps(fixture).last().unwrap().0.plus_millis(1000)
+}
+
+/// Plays a fixture into a live projection in pieces, with restarts after these parts of it; the rows at the end.
+fn play(fixture: &Fixture, seed: u64, restarts: &[usize]) -> Vec<Row> {
+    let mut numbers = Numbers(seed);
+    let path = |journal: usize| -> PathBuf { fixture.folder.join(&fixture.journals[journal].path) };
+    let mut live = Live::new(config(), Content::Titles, None, true);
+    let mut record: Vec<(Event<'static>, Option<Moment>)> = Vec::new();
+    let mut written = vec![0; fixture.journals.len()];
+    let steps = steps(fixture);
+    for (number, &(at, journal, end)) in steps.iter().enumerate() {
+        // A piece of the line, then perhaps its rest now, perhaps with the next.
+        let bytes = &fixture.journals[journal].bytes;
+        while written[journal] < end {
+            let piece = 1 + numbers.below(end - written[journal]);
+            live.take(&path(journal), &bytes[written[journal]..written[journal] + piece], at);
+            written[journal] += piece;
+            if numbers.below(3) == 0 {
+                live.settle(at);
+            }
+        }
+        if numbers.below(2) == 0 {
+            live.settle(at);
+            live.tick(at, false);
+        }
+        if restarts.iter().any(|part| number == steps.len() * part / 4) {
+            live.settle(at);
+            record.extend(live.take_record());
+            let mut before = Projector::new(config());
+            for (event, received_at) in &record {
+                before.replay(event, *received_at).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+            }
+            live = Live::new(config(), Content::Titles, Some(before), true);
+            for (journal, written) in written.iter().enumerate().filter(|(_, written)| **written > 0) {
+                live.take(&path(journal), &fixture.journals[journal].bytes[..*written], at);
+            }
+            live.settle(at);
+        }
+    }
+    live.settle(self::end(fixture));
+    live.tick(self::end(fixture), false);
+    live.rows()
+}
+
+/// The members in which two lists of rows differ.
+fn differences(found: &Value, expected: &Value) -> Vec<String> {
+    let keys = |rows: &Value| -> Vec<Value> {
+        rows.as_array().unwrap().iter().map(|row| row["key"].clone()).collect()
+    };
+    if keys(found) != keys(expected) {
+        return vec![format!("keys {:?}, not {:?}", keys(found), keys(expected))];
+    }
+    let rows = found.as_array().unwrap().iter().zip(expected.as_array().unwrap());
+    rows.flat_map(|(found, expected)| {
+        let members = found.as_object().unwrap().iter().filter(|(name, value)| expected[*name] != **value);
+        members
+            .map(|(name, value)| format!("{} {name}: {value}, not {}", found["childId"], expected[name]))
+            .collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+#[test]
+fn pieces_and_restarts_do_not_matter() {
+    let mut wrong = Vec::new();
+    for fixture in all() {
+        let mut whole = fixture.run(&mut |_, _| {});
+        let expected = shown(&whole.rows(end(&fixture)));
+        for seed in 1..=4 {
+            for restarts in [&[][..], &[2], &[1, 3]] {
+                let rows = shown(&play(&fixture, seed, restarts));
+                let mut found = differences(&rows, &expected);
+                // What is read under its launch after that has ended is history, which says neither what it did last nor since when.
+                let is_late = |text: &String| text.contains(" activity: ") || text.contains(" stateSince: ");
+                found.retain(|text| !(fixture.name.ends_with("/late-binding") && is_late(text)));
+                wrong.extend(found.iter().map(|text| format!("{} {seed} {restarts:?} {text}", fixture.name)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn line(second: u32, record: Value) -> String {
+    let mut record = record;
+    record["sessionId"] = "s".into();
+    record["uuid"] = format!("u{second}").into();
+    record["timestamp"] = format!("2026-03-02T08:00:{second:02}Z").into();
+    record.to_string() + "\n"
+}
+
+fn at(second: i64) -> Moment {
+    Moment::parse("2026-03-02T08:00:00Z").unwrap().plus_millis(second * 1000)
+}
+
+fn prompted() -> Live {
+    let mut live = Live::new(config(), Content::Titles, None, true);
+    let prompt = json!({"type": "user", "promptId": "p", "message": {"role": "user", "content": "Go."}});
+    live.take(Path::new("/nowhere/s.jsonl"), line(1, prompt).as_bytes(), at(1));
+    live.settle(at(1));
+    live
+}
+
+fn process(alive: Option<bool>) -> std::collections::HashMap<(&'static str, String), Process> {
+    [(("claude-code", "s".to_owned()), Process { pid: 7, alive, started_at: None })].into()
+}
+
+#[test]
+fn a_dead_owner_of_an_open_turn_is_lost_after_the_deadline_and_not_before() {
+    let mut live = prompted();
+    live.set_processes(process(Some(true)), at(2));
+    assert_eq!(live.rows()[0].evidence.pid, Some(7));
+    live.set_processes(process(Some(false)), at(3));
+    live.set_processes(process(Some(false)), at(4));
+    live.tick(at(32), false);
+    assert_eq!((live.rows()[0].state, live.take_questions().len()), (State::Running, 1));
+    live.tick(at(33), false);
+    assert_eq!(live.rows()[0].state, State::Lost);
+    assert_eq!(live.rows()[0].late_evidence, 0);
+}
+
+#[test]
+fn an_answer_gone_waits_for_the_deadline_and_evidence_cancels_it() {
+    for cancelled in [false, true] {
+        let mut live = prompted();
+        live.tick(at(121), false);
+        let asked = live.take_questions();
+        let [question] = &asked[..] else { panic!("{asked:?}") };
+        assert_eq!((question.child_id.as_str(), question.reason.as_str()), ("s", "silence"));
+        assert!(live.take_questions().is_empty(), "asked once");
+        live.answer("claude-code/s", "s", Answer::Gone, at(130));
+        assert_eq!(live.rows()[0].state, State::Running);
+        if cancelled {
+            let record = json!({"type": "assistant", "timestamp": "2026-03-02T08:02:11Z", "sessionId": "s", "uuid": "late",
+                "message": {"id": "m", "content": [{"type": "text", "text": "On it."}]}});
+            live.take(Path::new("/nowhere/s.jsonl"), (record.to_string() + "\n").as_bytes(), at(131));
+            live.settle(at(131));
+        }
+        live.tick(at(152), false);
+        let state = live.rows()[0].state;
+        assert_eq!(state, if cancelled { State::Running } else { State::Lost });
+    }
+}
+
+#[test]
+fn no_answer_is_said_and_ends_nothing() {
+    let mut live = prompted();
+    live.tick(at(121), false);
+    live.take_questions();
+    live.answer("claude-code/s", "s", Answer::None, at(151));
+    live.tick(at(10_000), false);
+    let row = &live.rows()[0];
+    assert_eq!((row.state, row.freshness.reconcile), (State::Running, Some("unanswered")));
+}
+
+#[test]
+fn a_replaced_file_is_read_anew() {
+    let mut live = prompted();
+    let path = Path::new("/nowhere/s.jsonl");
+    live.replace(path);
+    let prompt = json!({"type": "user", "promptId": "p", "message": {"role": "user", "content": "Go."}});
+    let done = json!({"type": "assistant", "message": {"id": "m", "stop_reason": "end_turn", "content": []}});
+    live.take(path, (line(1, prompt) + &line(2, done)).as_bytes(), at(3));
+    live.settle(at(3));
+    let rows = live.rows();
+    assert_eq!((rows.len(), rows[0].turns.count), (1, 1));
+    assert_eq!(rows[0].waiting_reason, Some(WaitingReason::Prompt));
+}
+
+#[test]
+fn what_is_behind_a_row_can_be_told() {
+    let live = prompted();
+    let told = live.explain("claude-code/s").unwrap();
+    assert_eq!(told.evidence.last().unwrap().effect, "running");
+    assert_eq!(told.evidence[0].journal, "/nowhere/s.jsonl");
+    assert!(live.explain("claude-code/t").is_none());
+}
