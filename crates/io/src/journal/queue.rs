@@ -260,6 +260,11 @@ impl Queue {
 }
 
 impl Group {
+    /// Whether a request has more than is in this group.
+    pub(super) fn is_partial(&self) -> bool {
+        self.appends.iter().zip(&self.ranges).any(|(append, range)| range.end < append.drafts.len())
+    }
+
     /// The drafts, in order.
     pub(super) fn drafts(&self) -> Vec<&Draft> {
         self.appends

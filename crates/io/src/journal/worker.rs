@@ -215,14 +215,24 @@ fn run(mut engine: Engine, queue: &Queue) {
 /// Takes the lock once and writes what waits, group by group.
 fn append(engine: &mut Engine, queue: &Queue) -> bool {
     let mut must_pause = false;
+    // The last group is answered when the lock is free again, so that whoever waited for it finds it free.
+    let mut last = None;
     let arrivals = queue.arrivals();
     let outcome = engine.under_lock(|engine, held| {
         let since = engine.system.elapsed();
         let mut opened = engine.open_to_append()?;
         while let Some(group) = queue.group() {
+            if let Some((group, outcome)) = last.take() {
+                queue.answer(group, &outcome);
+            }
             let outcome = engine.append(held, &mut opened, &group.drafts());
             let has_failed = outcome.is_err();
-            queue.answer(group, &outcome);
+            if group.is_partial() {
+                // What is left of it comes before all that waits.
+                queue.answer(group, &outcome);
+            } else {
+                last = Some((group, outcome));
+            }
             must_pause = engine.must_pause(since);
             if has_failed || must_pause {
                 break;
@@ -230,6 +240,9 @@ fn append(engine: &mut Engine, queue: &Queue) -> bool {
         }
         Ok(())
     });
+    if let Some((group, outcome)) = last {
+        queue.answer(group, &outcome);
+    }
     // Those that came during the wait have not waited for as long, and wait on.
     if let Err(fault) = outcome {
         let refused = Err(fault);

@@ -37,7 +37,8 @@ fn appended_is_there_and_the_file_is_private() {
     let journal = open(&path);
     assert_eq!(append(&journal, vec![draft("a", 1), draft("a", 2)]), [Ok(1), Ok(2)]);
     assert_eq!(append(&journal, vec![]), []);
-    // An answer comes before the lock is given back.
+    // An answer comes when the lock is free again.
+    assert!(!path.with_file_name("j.jsonl.lock").exists());
     journal.join();
     assert_eq!(std::fs::read_to_string(&path).expect("there"), line("a", 1, 1) + &line("a", 2, 2));
     #[cfg(unix)]
