@@ -50,7 +50,8 @@ impl DirectBridge {
         origin: &Origin,
     ) -> Vec<Event<'static>> {
         let name = self.name(origin);
-        let scope = event.agent_id().map(str::to_owned);
+        // The session's own agent may be named by the session's id.
+        let scope = event.agent_id().filter(|id| *id != self.session_id).map(str::to_owned);
         let item = Item {
             scope: scope.as_deref().map_or(Scope::Root, Scope::Child),
             name,

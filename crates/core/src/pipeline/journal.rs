@@ -192,8 +192,10 @@ impl Journal {
         let children =
             self.tracks.iter().zip(owners).filter(|(_, owner)| owner.records > 0).map(|(track, _)| {
                 let session = &sessions[track.session];
-                let child = track.binding.child().unwrap_or(&session.id);
-                (session.bridge.source().to_owned(), session.bridge.newest_life(child))
+                let bridge = &session.bridge;
+                let child = track.binding.child().map(|id| bridge.child_name(id));
+                let child = child.as_deref().unwrap_or_else(|| bridge.root_name());
+                (bridge.source().to_owned(), bridge.newest_life(child))
             });
         let unknown_records = owners.iter().map(|owner| owner.unknown_records).sum();
         if unknown_records > 0 {

@@ -19,7 +19,7 @@ use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector, Status};
-use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
+use crate::providers::{Line, Provider, Recognized, RecordFault, Told, native_id};
 
 pub use tell::Telling;
 
@@ -391,7 +391,7 @@ impl Pipeline {
             let place = (provider, owner.session_id.clone());
             let session = *self.places.entry(place).or_insert_with(|| {
                 let session = Session {
-                    source: format!("{provider}/{}", owner.session_id),
+                    source: format!("{provider}/{}", native_id(&owner.session_id).unwrap_or_default()),
                     provider: provider.to_owned(),
                     session_id: owner.session_id.clone(),
                     epoch: FILE_EPOCH.to_owned(),

@@ -13,7 +13,7 @@ mod provider;
 mod say;
 mod shape;
 
-pub use ids::id as native_id;
+pub use ids::{hashed as hashed_id, id as native_id};
 pub use launches::{Launches, Orphan, PromptKey};
 pub use provider::{
     Line, Owner, Place, ProcessClaim, Provider, Reader, Recognized, RecordFault, Role, Told, gather,
@@ -64,6 +64,11 @@ pub enum Said {
     Activity,
     /// Facts beside the events.
     Facts(Facts),
+    /// The turn gave way to the one that begins next; how it ended is not known.
+    Superseded {
+        /// The turn.
+        turn_id: String,
+    },
     /// The agent whose journal it is was asked to go on: where it had ended, a new life of it began.
     StartedAgain,
     /// The sub-agent launched as `launch` (the id of its `subagent.started`) confirmed that it exists; it stays live.
