@@ -25,6 +25,8 @@ pub(super) struct Life {
     /// Whether its process or session ended while a turn was open.
     pub(super) has_stopped: bool,
     pub(super) last_outcome: Option<Outcome>,
+    /// Whether the call that launched it has returned, so that its next turn's end is its own.
+    pub(super) has_returned: bool,
     pub(super) waits: Vec<OpenWait>,
     /// Ids and names of calls without a result, the newest last.
     pub(super) tools: VecDeque<(String, String)>,

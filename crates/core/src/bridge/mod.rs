@@ -174,7 +174,9 @@ impl Bridge {
                 AgentEvent::SubagentStarted { subagent_id: id, .. }
                 | AgentEvent::SubagentDone { subagent_id: id, .. },
             )
-            | Said::Confirmed { launch: id } => self.child_name(id),
+            | Said::Confirmed { launch: id }
+            | Said::Returned { launch: id }
+            | Said::Resumed { agent_id: id } => self.child_name(id),
             _ => own.clone(),
         };
         if self.lives.len() >= CHILDREN && !self.lives.contains_key(&about) {
@@ -200,8 +202,9 @@ impl Bridge {
                 step.require(&about, &own);
                 let life = step.life(&about);
                 let is_told = life.state == Some(terminal(*outcome));
-                // A turn that ends ends its agent only where no other is open.
-                let goes_on = about == own && item.turn_id.is_some() && !life.turns.is_empty();
+                // A turn that has ended ends its agent only where no other is open.
+                let has_ended = |turn: &str| life.turns.iter().all(|open| open != turn);
+                let goes_on = about == own && !life.turns.is_empty() && item.turn_id.is_some_and(has_ended);
                 // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
                 if !is_told && !goes_on {
                     step.end(&about, terminal(*outcome));
@@ -216,11 +219,25 @@ impl Bridge {
                 step.confirm(&about);
                 step.emit_evidence(&own);
             }
+            Said::Returned { .. } => {
+                step.confirm_own(&own);
+                step.require(&about, &own);
+                step.confirm(&about);
+                step.returned(&about);
+                step.emit_evidence(&own);
+            }
             Said::Event(event) => {
                 step.confirm_own(&own);
                 step.own_event(&own, event);
             }
             Said::StartedAgain => step.start_again(&own),
+            Said::Resumed { .. } => {
+                step.confirm_own(&own);
+                step.require(&about, &own);
+                step.start_again(&about);
+                step.confirm(&about);
+                step.emit_evidence(&own);
+            }
             Said::Activity => {
                 step.confirm_own(&own);
                 step.emit(&own, Kind::Activity, None, None);
@@ -232,7 +249,7 @@ impl Bridge {
                 }
             }
             Said::Superseded { turn_id } => step.life(&own).supersede(turn_id),
-            Said::Binding { .. } => {}
+            Said::Binding { .. } | Said::Reported { .. } => {}
         }
         if let Said::Event(event) = item.said {
             step.remember(&about, event);
@@ -251,7 +268,11 @@ impl Bridge {
     #[must_use]
     pub fn may_renew(&self, item: &Item<'_>) -> Option<(String, String)> {
         let id = match (item.said, item.scope) {
-            (Said::Event(AgentEvent::SubagentStarted { subagent_id, .. }), _) => self.child_name(subagent_id),
+            (
+                Said::Event(AgentEvent::SubagentStarted { subagent_id: id, .. })
+                | Said::Resumed { agent_id: id },
+                _,
+            ) => self.child_name(id),
             (Said::Event(AgentEvent::TurnStarted { .. }), Scope::Root) => self.root.clone(),
             (Said::StartedAgain, Scope::Child(id)) => self.child_name(id),
             _ => return None,

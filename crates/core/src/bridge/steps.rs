@@ -93,6 +93,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             self.begin(id, parent);
             self.emit_facts(id, Kind::Created, Some(State::Created));
         } else {
+            self.life(id).has_returned = false;
             self.confirm_own(id);
             self.emit(id, Kind::Activity, None, None);
         }
@@ -256,10 +257,27 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             life.last_outcome = Some(outcome);
         }
         let waits = life.turns.is_empty() && !life.is_over();
+        let has_returned = life.has_returned;
         if waits && self.is_root(id) {
             self.change(id, State::Waiting, Some(WaitingReason::Prompt));
+        } else if waits && has_returned {
+            self.end(id, terminal(outcome));
         } else {
             self.settle(id);
+        }
+    }
+
+    /// The call that launched a sub-agent has returned: it ends as its last turn, at once or when that has ended.
+    pub(super) fn returned(&mut self, id: &str) {
+        let life = self.life(id);
+        if life.is_over() {
+            return;
+        }
+        life.has_returned = true;
+        if life.turns.is_empty()
+            && let Some(outcome) = life.last_outcome
+        {
+            self.end(id, terminal(outcome));
         }
     }
 

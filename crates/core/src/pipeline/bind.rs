@@ -121,7 +121,7 @@ impl Pipeline {
         launch
     }
 
-    fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
+    pub(super) fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
         for &(at, owner) in &self.sessions[session].tracks {
             if let Some(launches) = self.journals[at].reader.launches(owner)
                 && !launches.is_empty()

@@ -105,6 +105,7 @@ pub(super) fn name(session_id: &str, role: &Role, mapped: &Mapped, line: &[u8]) 
 }
 
 /// A pending item with its time.
+#[derive(Debug)]
 pub(super) struct Dated {
     pub(super) mapped: Mapped,
     pub(super) record: &'static str,

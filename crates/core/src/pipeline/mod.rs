@@ -5,6 +5,7 @@
 
 mod again;
 mod bind;
+mod elsewhere;
 mod journal;
 mod tell;
 
@@ -67,6 +68,8 @@ struct SessionState {
     is_pending: bool,
     /// Whether hooks speak of it.
     has_hooks: bool,
+    /// What was said of sub-agents whose launch is not known yet.
+    unplaced: Vec<Dated>,
     /// Whether its journals say again what was said before, in this process or an earlier one.
     is_repeated: bool,
     /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
@@ -249,8 +252,10 @@ impl Pipeline {
                 has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
                 track.date(journal, fallback, now, &mut merged);
             }
+            self.place_elsewhere(session, &mut merged);
             // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
             merged.sort_by_key(|dated| dated.place);
+            let state = &mut self.sessions[session];
             let SessionState { bridge, taken, is_repeated, .. } = state;
             let is_first = !*is_repeated;
             for (at, dated) in merged.iter().enumerate() {
@@ -405,6 +410,7 @@ impl Pipeline {
                     tracks: Vec::new(),
                     is_pending: false,
                     has_hooks: false,
+                    unplaced: Vec::new(),
                     is_repeated: self.is_restored,
                     taken: HashSet::new(),
                 });

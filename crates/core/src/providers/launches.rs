@@ -50,6 +50,8 @@ struct Launch {
     named: Option<String>,
     agent_id: Option<String>,
     end: Option<End>,
+    /// When its call returned without a word on its end.
+    returned: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,7 @@ struct End {
 impl Launch {
     /// Whether it may have begun the journal of `orphan`: the same prompt, and not over before its first record.
     fn suits(&self, orphan: &Orphan) -> bool {
-        let time_of_end = self.end.as_ref().and_then(|end| end.time);
+        let time_of_end = self.end.as_ref().map_or(self.returned, |end| end.time);
         let was_over = time_of_end.zip(orphan.first_time).is_some_and(|(end, first)| end < first);
         self.agent_id.is_none() && self.prompt == Some(orphan.prompt) && !was_over
     }
@@ -86,7 +88,15 @@ impl Launches {
     }
 
     pub(super) fn start(&mut self, launch: &str, title: Option<String>, prompt: Option<PromptKey>) {
-        let entry = Launch { id: launch.to_owned(), title, prompt, named: None, agent_id: None, end: None };
+        let entry = Launch {
+            id: launch.to_owned(),
+            title,
+            prompt,
+            named: None,
+            agent_id: None,
+            end: None,
+            returned: None,
+        };
         self.0.insert(fingerprint(launch), entry);
     }
 
@@ -95,6 +105,13 @@ impl Launches {
         let launch = self.0.get_mut(fingerprint(launch)).filter(|launch| launch.end.is_none());
         let end = End { time, outcome, is_reported: false };
         launch.is_some_and(|launch| launch.end.replace(end).is_none())
+    }
+
+    /// Notes when the call of `launch` returned: no journal that begins later is its own.
+    pub(super) fn returned(&mut self, launch: &str, time: Option<Moment>) {
+        if let Some(launch) = self.0.get_mut(fingerprint(launch)) {
+            launch.returned = time;
+        }
     }
 
     /// Ends `launch` by a report that was not told before; `false` where it is unknown or its call's own result has ended it.
@@ -120,7 +137,8 @@ impl Launches {
     }
 
     /// The launch with one of these native ids, the first that is known.
-    pub(super) fn find(&self, tool_use_id: Option<&str>, agent_id: Option<&str>) -> Option<String> {
+    #[must_use]
+    pub fn find(&self, tool_use_id: Option<&str>, agent_id: Option<&str>) -> Option<String> {
         let by_id = tool_use_id.and_then(id).filter(|launch| self.0.contains(fingerprint(launch)));
         by_id.or_else(|| self.named(&id(agent_id?)?).map(str::to_owned))
     }

@@ -26,6 +26,14 @@ pub(crate) fn short(mapped: &Mapped) -> String {
         Said::Confirmed { launch } => format!("confirmed {launch}"),
         Said::Binding { launch, agent_id } => format!("binding {launch} {agent_id}"),
         Said::StartedAgain => "started again".to_owned(),
+        Said::Reported { tool_use_id, agent_id, outcome, .. } => format!(
+            "reported {}/{} {}",
+            tool_use_id.as_deref().unwrap_or("-"),
+            agent_id.as_deref().unwrap_or("-"),
+            outcome.as_str()
+        ),
+        Said::Returned { launch } => format!("returned {launch}"),
+        Said::Resumed { agent_id } => format!("resumed {agent_id}"),
         Said::Superseded { turn_id } => format!("superseded {turn_id}"),
         Said::Facts(Facts { agent_version, cwd, branch, usage, context }) => {
             let usage = usage.as_ref().map(|MessageUsage { message_id, input, cached, output }| {

@@ -220,8 +220,14 @@ impl Mapper {
     /// The start of a turn takes a held prompt; work without one shows that this version records no starts.
     fn work_on_held(&mut self, kind: &str, payload: &Payload<'_>, say: &mut Say<'_>) {
         let is_beside = match kind {
-            "turn_context" | "world_state" | "compacted" | "event_msg/token_count" | "" => true,
-            "event_msg/task_started" | "event_msg/turn_started" | "event_msg/user_message" => true,
+            "turn_context"
+            | "world_state"
+            | "compacted"
+            | "event_msg/token_count"
+            | "event_msg/task_started"
+            | "event_msg/turn_started"
+            | "event_msg/user_message"
+            | "" => true,
             "event_msg/item_completed" => {
                 matches!(&payload.item, Shape(Some(item)) if item.kind.text() == Some("UserMessage"))
             }
