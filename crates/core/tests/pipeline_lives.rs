@@ -413,3 +413,63 @@ fn a_call_that_returned_without_a_status_ends_its_agent_as_its_last_turn() {
     // Without an end of its own nobody knows how it fared.
     assert_eq!(returned(None, false), (State::Running, 1, 0));
 }
+
+#[test]
+fn a_result_that_names_another_agent_outranks_an_equal_prompt() {
+    for each in [false, true] {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        story.call(0, 2, "t1", "Agent");
+        story.call(0, 3, "t2", "Agent");
+        let (first, second) = (story.child("a1"), story.child("a2"));
+        for (journal, second, tool) in [(first, 4, "of-a1"), (second, 5, "of-a2")] {
+            let content = "Find it.";
+            let message = json!({"role": "user", "content": content});
+            story.say(journal, second, json!({"type": "user", "promptId": "p", "message": message}));
+            story.call(journal, second + 2, tool, "Bash");
+        }
+        if each {
+            // As far as anything tells by now, the first is the first's.
+            assert_eq!(tools(&story.rows(), "t1"), ["of-a1"]);
+        }
+        story.result(0, 10, "t1", json!({"status": "async_launched", "agentId": "a2"}));
+        let rows = story.rows();
+        assert_eq!((tools(&rows, "t1"), tools(&rows, "t2")), (vec!["of-a2"], vec!["of-a1"]), "{each}");
+        assert_eq!(rows.len(), 3);
+        // What is read afterwards goes on from there.
+        story.call(first, 12, "more-of-a1", "Bash");
+        assert_eq!(tools(&story.rows(), "t2"), ["of-a1", "more-of-a1"]);
+    }
+}
+
+fn tools<'a>(rows: &'a [Row], child_id: &str) -> Vec<&'a str> {
+    let row = rows.iter().find(|row| row.child_id == child_id).unwrap();
+    row.tools.open.iter().map(|tool| tool.tool_id.as_str()).collect()
+}
+
+#[test]
+fn thousands_of_equal_prompts_are_bound_in_the_order_of_their_calls() {
+    let journal = |count: usize| {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        for at in 0..count {
+            story.call(0, 2, &format!("t{at}"), "Agent");
+        }
+        for at in 0..count {
+            let child = story.child(&format!("a{at:05}"));
+            let message = json!({"role": "user", "content": "Find it."});
+            story.say(child, 3, json!({"type": "user", "promptId": "p", "message": message}));
+        }
+        story
+    };
+    let rows = journal(2000).rows();
+    assert_eq!(rows.len(), 2001);
+    assert!(rows[1..].iter().all(|row| row.child_id.starts_with('t') && row.state == State::Running));
+    // Beyond the bound no journal gets a second child.
+    let mut story = journal(4100);
+    let rows = story.rows();
+    assert_eq!(rows.len(), 4101);
+    assert!(rows[1..].iter().all(|row| row.child_id.starts_with('t')));
+    let reports = story.pipeline.reports();
+    assert!(reports[0].diagnostics.get("too_many_children").is_some_and(|count| *count >= 4));
+}

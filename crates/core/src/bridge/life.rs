@@ -9,6 +9,7 @@ use crate::contract::{Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, MessageUsage};
 
 /// What the bridge has made of one child so far.
+#[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 #[derive(Debug, Default)]
 pub(super) struct Life {
     pub(super) attempt: u64,

@@ -138,6 +138,11 @@ impl Bridge {
         if id == self.session.session_id { self.root.clone() } else { self.child_name(id) }
     }
 
+    /// Counts items that are dropped before they come here, for the same reason.
+    pub fn pass_over(&mut self, items: usize) {
+        self.beyond += items as u64;
+    }
+
     /// Forgets a sub-agent and those below it, and names what it was told of them.
     pub fn forget(&mut self, id: &str) -> Vec<Forgotten> {
         let mut names = vec![self.child_name(id)];
@@ -149,11 +154,19 @@ impl Bridge {
             names.extend(below);
             at += 1;
         }
-        let mut forget = |id: String| {
-            let attempts = self.lives.remove(&id)?.attempt;
-            Some(Forgotten { lives: (1..=attempts).map(|attempt| names::life(&id, attempt)).collect(), id })
-        };
-        names.into_iter().filter_map(&mut forget).collect()
+        names.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// Forgets all agents of the session, and names what it was told of them.
+    pub fn forget_all(&mut self) -> Vec<Forgotten> {
+        let mut names: Vec<String> = self.lives.keys().cloned().collect();
+        names.sort();
+        names.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    fn remove(&mut self, id: String) -> Option<Forgotten> {
+        let attempts = self.lives.remove(&id)?.attempt;
+        Some(Forgotten { lives: (1..=attempts).map(|attempt| names::life(&id, attempt)).collect(), id })
     }
 
     /// The id of the newest life of a child, in whose row what stands beside its journal belongs.

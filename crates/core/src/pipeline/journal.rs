@@ -37,6 +37,10 @@ pub(super) struct Track {
     pub(super) session: usize,
     pub(super) binding: Binding,
     pub(super) pending: Vec<Pending>,
+    /// Whether nothing but an equal prompt binds it.
+    pub(super) is_by_prompt: bool,
+    /// Whether its launch is to be read before anything of it is shown.
+    pub(super) is_held: bool,
     /// The first and the last time that a record of it had, whether or not it said anything.
     pub(super) first_time: Option<Timestamp<'static>>,
     pub(super) last_time: Option<Timestamp<'static>>,
@@ -124,6 +128,8 @@ impl Track {
             session,
             binding: if *role == Role::Root { Binding::Own } else { Binding::Unknown },
             pending: Vec::new(),
+            is_by_prompt: false,
+            is_held: false,
             first_time: None,
             last_time: None,
             highest: None,
@@ -148,19 +154,26 @@ impl Track {
     }
 
     /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the first that follows. A
-    /// time beyond `now` is none.
+    /// time beyond `now` is none. With `before` only what belongs before that time is moved, and what has a time.
     pub(super) fn date(
         &mut self,
         journal: usize,
         fallback: Moment,
         now: Option<Moment>,
+        before: Option<Moment>,
         out: &mut Vec<Dated>,
     ) {
         let is_past = |at: Moment| now.is_none_or(|now| at <= now);
         let is_believed = |at: &Timestamp<'_>| is_past(at.moment());
         let later = self.pending.iter().find_map(|pending| pending.at.clone().filter(is_believed));
         let first = self.first_time.clone().filter(is_believed).or(later);
-        for Pending { mapped, record, name, at, place } in self.pending.drain(..) {
+        let ready = before.map_or(self.pending.len(), |before| {
+            let is_before = |pending: &Pending| {
+                pending.place.or(first.as_ref().map(Timestamp::moment)).is_some_and(|place| place < before)
+            };
+            self.pending.iter().position(|pending| !is_before(pending)).unwrap_or(self.pending.len())
+        });
+        for Pending { mapped, record, name, at, place } in self.pending.drain(..ready) {
             let believed = at.filter(is_believed).or_else(|| self.believed.clone());
             self.believed.clone_from(&believed);
             let known = believed.or_else(|| first.clone());

@@ -1,12 +1,13 @@
 //! The turns of one thread: which are open, and which have ended.
 //!
 //! Input: starts, prompts and ends. Output: which turn each of them is about. Invariant: a turn ends once, and no other with it.
-//! Never: remembers more than [`OPEN_TURNS`] open turns, or twice [`ENDED`] ended ones.
+//! Never: remembers more than [`OPEN`] open turns, or twice [`ENDED`] ended ones.
 
-use crate::bridge::OPEN_TURNS;
 use crate::providers::bounded::Recent;
 use crate::providers::ids::fingerprint;
 
+/// Open turns that are remembered; a further one takes the place of the oldest.
+const OPEN: usize = 64;
 /// Ended turns that are remembered, at least.
 const ENDED: usize = 1024;
 
@@ -86,7 +87,7 @@ impl Turns {
     fn open(&mut self, turn: Open) -> Vec<String> {
         let mut superseded: Vec<String> =
             self.open.extract_if(.., |open| !open.is_marked).map(|open| open.id).collect();
-        if self.open.len() == OPEN_TURNS {
+        if self.open.len() == OPEN {
             superseded.push(self.open.remove(0).id);
         }
         self.open.push(turn);
