@@ -17,6 +17,31 @@ export declare class NativeBridge {
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
 }
 
+/** A journal that is open. */
+export declare class NativeJournal {
+  /** Opens the journal at `path`. */
+  constructor(path: string, options?: NativeJournalOptions | undefined | null)
+  /** The canonical path. */
+  get path(): string
+  /**
+   * Appends events, one JSON text a line, each received at the time in the same line of `received_at`, if there is one. The JSON
+   * text of an array, with `{ok: event}` or `{fault}` for each.
+   */
+  append(events: string, receivedAt: string): Promise<string>
+  /** Checks every line. */
+  verify(): Promise<string>
+  /** Makes a damaged journal valid. */
+  repair(): Promise<string>
+  /** Begins the journal anew with a checkpoint. */
+  rotate(keep: number | undefined | null, sharedWriters: boolean): Promise<string>
+  /** A reader of what is in the journal when its first batch is asked for. */
+  replay(): NativeReplay
+  /** What happened beside the point since this was last called, as the JSON text of an array of `{code, message}`. */
+  takeNotices(): string
+  /** Takes no more requests; settled when what waited is done and the path is free. */
+  close(): Promise<string>
+}
+
 /** Parses a stream of schema-v1 events. */
 export declare class NativeParser {
   /** Lines longer than `max_line_bytes` are dropped and reported; clamped to 1 byte..64 MiB. */
@@ -117,6 +142,17 @@ export declare class NativeRecordDecoder {
   stats(): string
 }
 
+/** A replay, read batch by batch on the journal's thread. */
+export declare class NativeReplay {
+  /**
+   * The next batch as `{ok: {entries, problems, done}}`. With `hold` the entries stay here for [`Self::apply_held`], and
+   * `entries` is empty.
+   */
+  next(hold: boolean): Promise<string>
+  /** Applies the entries that are held; `{entries, results}` as JSON text. */
+  applyHeld(projector: NativeProjector): string
+}
+
 /** A status that is being read. */
 export declare class NativeStatus {
   /** Finds what is to be read. */
@@ -177,6 +213,18 @@ export interface NativeFormer {
   openTurn?: string
   /** How its last turn ended. */
   outcome?: string
+}
+
+/** How a journal is opened; words and numbers are checked here. */
+export interface NativeJournalOptions {
+  /** Milliseconds that an operation waits for the lock; 5,000 by default. */
+  lockTimeoutMs?: number
+  /** Milliseconds after which a lock of a dead owner may be taken; 300,000 by default. */
+  staleLockMs?: number
+  /** `fsync` or `os`. */
+  durability?: string
+  /** `error` or `quarantine`. */
+  tornTail?: string
 }
 
 /** How text is drawn. */

@@ -836,10 +836,12 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeBridge = nativeBinding.NativeBridge
+module.exports.NativeJournal = nativeBinding.NativeJournal
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
+module.exports.NativeReplay = nativeBinding.NativeReplay
 module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion

@@ -1,4 +1,4 @@
-// docs/agent-events.md says what is so: its examples run, and its tables are those of the check.
+// docs/agent-events.md and docs/following.md say what is so: examples run, and tables are those of the check.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -13,6 +13,7 @@ const { createAgentLifecyclePublisher, validateAgentLifecycleEvent } = lifecycle
 const root = path.dirname(import.meta.dirname);
 const read = (file) => fs.readFileSync(path.join(root, file), "utf8");
 const page = read("docs/agent-events.md");
+const examples = [...blocks(page, "ts"), ...blocks(read("docs/following.md"), "ts")];
 
 /** Runs a TypeScript example without its types. */
 async function runExample(code) {
@@ -24,16 +25,14 @@ async function runExample(code) {
   await import(`data:text/javascript,${encodeURIComponent(module)}`);
 }
 
-for (const [at, example] of blocks(page, "ts").entries()) {
+for (const [at, example] of examples.entries()) {
   const [, name] = /import \{\s*(?:\w+,\s*)*?(\w+)/.exec(example.slice(example.indexOf("\n"))) ?? [];
   test(`example ${at + 1} (${name}) runs`, () => runExample(example));
 }
 
 test("the examples compile", () => {
   const folder = path.join(root, "__test__");
-  const sources = new Map(
-    blocks(page, "ts").map((code, at) => [path.join(folder, `example-${at}.mts`), code]),
-  );
+  const sources = new Map(examples.map((code, at) => [path.join(folder, `example-${at}.mts`), code]));
   const { config } = typescript.readConfigFile(path.join(folder, "tsconfig.json"), typescript.sys.readFile);
   const { options } = typescript.parseJsonConfigFileContent(config, typescript.sys, folder);
   const host = typescript.createCompilerHost(options);
@@ -129,5 +128,20 @@ test("words and codes are those of the check and of the types", () => {
   assert.deepEqual(
     rows(section(page, "### Codes of sessions")).map(([code]) => coded(code)[0]),
     thrown.toSorted(),
+  );
+});
+
+test("what an observer and a follower are told is in the tables", () => {
+  const said = (file, pattern) => [...read(file).matchAll(pattern)].map(([, code]) => code);
+  const codes = new Set(
+    ["ts/observe.ts", "ts/observed-journal.ts"].flatMap((file) => said(file, /report\(\{ code: "(\w+)"/g)),
+  );
+  const told = rows(section(page, "### What `onDiagnostic` is told")).map(([code]) => coded(code)[0]);
+  assert.deepEqual(told.toSorted(), [...codes].toSorted());
+  const [, union] = /readonly code: (.*);/.exec(read("ts/follow.ts"));
+  const following = rows(section(read("docs/following.md"), "## Who tells of changes"));
+  assert.deepEqual(
+    following.map(([code]) => `"${coded(code)[0]}"`),
+    union.split(" | "),
   );
 });

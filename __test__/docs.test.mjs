@@ -40,8 +40,8 @@ const ts = sources("ts", ".ts").join("\n");
 const groups = (text, pattern) => [...text.matchAll(pattern)].map(([, word]) => word);
 
 /** The text forms of an enum of the core. */
-function words(name) {
-  const bodies = groups(core, new RegExp(`^impl ${name} \\{\\n([\\s\\S]*?)^\\}`, "gm"));
+function words(name, code = core) {
+  const bodies = groups(code, new RegExp(`^impl ${name} \\{\\n([\\s\\S]*?)^\\}`, "gm"));
   const body = bodies.find((text) => text.includes("fn as_str"));
   const [, text] = /fn as_str[\s\S]*?match self \{([\s\S]*?)\n {8}\}/.exec(body);
   return sorted(groups(text, /"(\w+)"/g));
@@ -180,6 +180,11 @@ test("the codes are the code's, in both directions", () => {
   assert.deepEqual(codesBelow("### Faults of lines"), union("DiagnosticCode"));
   const counts = [...groups(io, /\bcount\("(\w+)"/g), ...groups(core, /diagnostics\.insert\("(\w+)"/g)];
   assert.deepEqual(codesBelow("### Counts of the command"), sorted(counts));
+  const notices = groups(io, /Self::\w+\(_\) => "(lock_\w+)"/g);
+  assert.deepEqual(
+    codesBelow("### Codes of a journal"),
+    sorted([...words("FaultCode", io).filter((code) => code !== "invalid_option"), ...notices]),
+  );
   const refusals = new Set(words("Code"));
   const others = [
     ...groups(skin, /\bcode: "(\w+)"/g),

@@ -5,12 +5,14 @@ import {
   type Diagnostic,
   type FallbackTodo,
   type HostStatus,
+  type JournalledEvent,
   type LifecycleEvent,
   type LifecycleEventInput,
   type LifecycleSnapshot,
   type ReconcileResult,
   type Row,
   type RowTree,
+  JsonlLifecycleJournal,
   JsonlLifecycleParser,
   LifecycleError,
   LifecycleProjector,
@@ -137,3 +139,28 @@ todos.push({ content: "x", status: "pending" });
 export const word: HostStatus = hostStatus({ state: "running", waitingReason: null });
 // @ts-expect-error: exactly eight states.
 hostStatus({ state: "idle", waitingReason: null });
+
+// The journal.
+export async function journals(): Promise<unknown[]> {
+  const journal = new JsonlLifecycleJournal("j.jsonl", { durability: "os", tornTail: "quarantine" });
+  // @ts-expect-error no such durability
+  const unsure = new JsonlLifecycleJournal("j.jsonl", { durability: "maybe" });
+  const written: JournalledEvent = await journal.append(beat, { receivedAt: "2026-05-17T22:29:21Z" });
+  const sequence: number = written.journalSequence;
+  const offsets: unknown[] = [unsure];
+  const [first] = await journal.appendMany([beat, 1, null]);
+  const refused: string | undefined = first !== undefined && "status" in first ? first.error.code : undefined;
+  offsets.push(refused);
+  for await (const { events, problems } of journal.replay())
+    offsets.push(events[0]?.journalSequence, problems[0]?.offset);
+  const { entries }: { entries: number } = await journal.replayInto(new LifecycleProjector());
+  // @ts-expect-error rotate needs its confirmation
+  await journal.rotate({ keep: 1 });
+  // @ts-expect-error and only this one
+  await journal.rotate({ sharedWriters: true });
+  const rotated = await journal.rotate({ sharedWriters: false });
+  const old: string | null = rotated.old;
+  offsets.push(old);
+  await journal.close();
+  return [sequence, entries, offsets, (await journal.verify()).valid, (await journal.repair()).kept];
+}

@@ -105,6 +105,24 @@ impl NativeRecordDecoder {
         env.create_string_utf16(self.decoder.batch().wide())
     }
 
+    /// Fills `table`, 24 bytes for each record of the last push: where its line begins in the stream and the line's length, as
+    /// doubles, and the hash of its bytes.
+    #[napi(catch_unwind)]
+    pub fn marks(&self, mut table: BufferSlice<'_>) -> Result<()> {
+        let batch = self.decoder.batch();
+        let (slots, _) = table.as_chunks_mut();
+        if slots.len() < batch.ends().len() {
+            return Err(no_room());
+        }
+        for (((offset, length), hash), slot) in batch.marks().zip(slots) {
+            let slot: &mut [u8; 24] = slot;
+            slot[..8].copy_from_slice(&number(offset).to_ne_bytes());
+            slot[8..16].copy_from_slice(&number(length).to_ne_bytes());
+            slot[16..].copy_from_slice(&hash.to_ne_bytes());
+        }
+        Ok(())
+    }
+
     /// Takes `length` bytes without a line end of a line that is dropped.
     #[napi(catch_unwind)]
     pub fn skip(&mut self, env: Env, length: f64) -> Result<()> {
@@ -154,6 +172,11 @@ impl NativeRecordDecoder {
 
 fn entry(number: usize) -> Result<[u8; 4]> {
     i32::try_from(number).map(i32::to_ne_bytes).map_err(|_| no_room())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a stream of 2^53 bytes is not met")]
+fn number(offset: u64) -> f64 {
+    offset as f64
 }
 
 fn no_room() -> Error {

@@ -11,6 +11,8 @@ mod convert;
 pub mod decoder;
 pub mod display;
 mod error;
+pub mod follow;
+pub mod journal;
 pub mod parser;
 pub mod pipeline;
 pub mod projector;

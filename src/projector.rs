@@ -387,6 +387,11 @@ impl NativeProjector {
         text(self.projector.audit())
     }
 
+    /// For other classes of the addon.
+    pub(crate) fn core(&mut self) -> &mut Projector {
+        &mut self.projector
+    }
+
     /// What became of an event, and its source.
     fn take(
         &mut self,

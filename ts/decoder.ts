@@ -53,6 +53,16 @@ export interface JsonlRecordDecoder {
   stats(): JsonlRecordDecoderStats;
 }
 
+/** Where a record stands. */
+export interface RecordMark {
+  /** Where its line begins in the stream, in bytes. */
+  readonly offset: number;
+  /** The line's length in bytes. */
+  readonly length: number;
+  /** 8 bytes, of the record's bytes. */
+  readonly hash: bigint;
+}
+
 /** Bytes that cross at a time. */
 const SLICE = 65_536;
 
@@ -71,6 +81,14 @@ let table: Table | undefined;
  */
 export function createJsonlRecordDecoder(
   options: number | JsonlRecordDecoderOptions = {},
+): JsonlRecordDecoder {
+  return decoderOf(options);
+}
+
+/** As {@link createJsonlRecordDecoder}; each push fills `marks`, where it is given, with those of the records that it returns. */
+export function decoderOf(
+  options: number | JsonlRecordDecoderOptions,
+  marks?: RecordMark[],
 ): JsonlRecordDecoder {
   const { maxRecordBytes, select } = optionsOf(options);
   const native = callNative(({ NativeRecordDecoder }) => new NativeRecordDecoder(maxRecordBytes, select));
@@ -106,6 +124,7 @@ export function createJsonlRecordDecoder(
         throw new LifecycleError("torn_stream", message);
       }
       const values: unknown[] = [];
+      if (marks !== undefined) marks.length = 0;
       // Taken back at the end: whoever calls from within, or is thrown out, finds the stream torn instead of wrong.
       isTorn = true;
       for (let from = 0; from < bytes.length; from += SLICE) {
@@ -115,7 +134,7 @@ export function createJsonlRecordDecoder(
           continue;
         }
         count();
-        isDropping = decode(native, slice, values);
+        isDropping = decode(native, slice, values, marks);
       }
       isTorn = false;
       return values;
@@ -134,27 +153,35 @@ export function createJsonlRecordDecoder(
 const hasLineEnd = (slice: Uint8Array): boolean => Buffer.prototype.indexOf.call(slice, 10) !== -1;
 
 /** Adds the values of a slice. Whether it ends inside a line that is dropped. */
-function decode(native: Native.NativeRecordDecoder, slice: Uint8Array, values: unknown[]): boolean {
+function decode(
+  native: Native.NativeRecordDecoder,
+  slice: Uint8Array,
+  values: unknown[],
+  marks: RecordMark[] | undefined,
+): boolean {
   const answer = table ?? makeTable();
   table = undefined;
   try {
-    parseAll(native, slice, values, answer);
+    const refused = parseAll(native, slice, values, answer);
+    if (marks !== undefined) addMarks(native, answer.entries[0] as number, refused, marks);
     return answer.entries[2] === 1;
   } finally {
     table = answer;
   }
 }
 
+/** Adds the values of a slice; the places of those that are no JSON, where there are any. */
 function parseAll(
   native: Native.NativeRecordDecoder,
   slice: Uint8Array,
   values: unknown[],
   answer: Table,
-): void {
+): Set<number> | undefined {
+  let refused: Set<number> | undefined;
   const { bytes, entries } = answer;
   const narrow = callNative(() => native.push(slice, bytes));
   const count = entries[0] as number;
-  if (count === 0) return;
+  if (count === 0) return refused;
   const wide = entries[1] === 0 ? "" : callNative(() => native.wide());
   let narrowEnd = 0;
   let wideEnd = 0;
@@ -170,7 +197,27 @@ function parseAll(
       // By name: in a vm context it may be of another realm.
       if ((error as Error | null)?.name !== "SyntaxError") throw error;
       callNative(() => native.refuse(index));
+      refused ??= new Set();
+      refused.add(index);
     }
+  }
+  return refused;
+}
+
+/** Adds the marks of the `count` records of a slice without those that are no JSON. */
+function addMarks(
+  native: Native.NativeRecordDecoder,
+  count: number,
+  refused: Set<number> | undefined,
+  marks: RecordMark[],
+): void {
+  const places = new Float64Array(3 * count);
+  const hashes = new BigUint64Array(places.buffer);
+  callNative(() => native.marks(Buffer.from(places.buffer)));
+  for (let index = 0; index < count; index++) {
+    if (refused?.has(index)) continue;
+    const [offset, length] = places.subarray(3 * index) as unknown as [number, number];
+    marks.push({ offset, length, hash: hashes[3 * index + 2] as bigint });
   }
 }
 

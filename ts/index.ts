@@ -52,8 +52,27 @@ export type {
   LifecycleErrorOptions,
   LifecycleIssue,
 } from "./error.js";
+export { followJournal } from "./follow.js";
+export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
+export { JsonlLifecycleJournal } from "./journal.js";
+export type {
+  AppendOptions,
+  JournalError,
+  JournalProblem,
+  JournalRepair,
+  JournalRotation,
+  JournalVerification,
+  JournalledEvent,
+  JsonlLifecycleJournalOptions,
+  ReplayBatch,
+  ReplayResult,
+  RotateOptions,
+} from "./journal.js";
+export { observeJsonlSession } from "./observe.js";
+export type { ObserveJsonlSessionOptions } from "./observe.js";
+export type { AgentJournalRole, AgentObservationDiagnostic } from "./observed-journal.js";
 export { JsonlLifecycleParser } from "./parser.js";
 export type { Diagnostic, DiagnosticCode, JsonlLifecycleParserOptions } from "./parser.js";
 export { LifecycleProjector } from "./projector.js";

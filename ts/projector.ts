@@ -227,11 +227,18 @@ export interface ApplyOptions {
   receivedAt?: string;
 }
 
+/** What is behind a projector, for those who hand it to the addon. */
+export let nativeProjector: (projector: LifecycleProjector) => Native.NativeProjector;
+
 /**
  * A projection of children from their events: dedupes, orders, detects gaps, marks stale before lost. It reads no clock:
  * every time is given. Memory per child is bounded.
  */
 export class LifecycleProjector {
+  static {
+    nativeProjector = (projector) => projector.#native;
+  }
+
   readonly #native: Native.NativeProjector;
 
   /** @throws {LifecycleError} `invalid_option`. */

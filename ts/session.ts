@@ -192,17 +192,29 @@ export function jsonlSession(options: AgentJsonlSessionOptions): AgentJsonlSessi
   const seen = new Set<string>();
   for (const [place, child] of childSources.entries()) {
     const path = `$.childSources[${place}]`;
-    if (!isObject(child)) refuse(path, "must be an object");
-    if (!isId(child.childId)) refuse(`${path}.childId`, ID);
+    const fault = faultOf(child);
+    if (fault !== undefined) refuse(`${path}${fault.member}`, fault.message);
     if (seen.has(child.childId)) refuse(`${path}.childId`, "must be unique within the session");
     seen.add(child.childId);
-    if (!isHandle(child.journal)) refuse(`${path}.journal`, HANDLE);
-    if (!isReadable(child.source)) refuse(`${path}.source`, READABLE);
   }
   if (childSourceDiscovery !== undefined && !isReadable(childSourceDiscovery)) {
     refuse("$.childSourceDiscovery", READABLE);
   }
   return { state: "bound", ...options };
+}
+
+/** What is wrong with a child source that was discovered. */
+export function childSourceFault(child: unknown): string | undefined {
+  const fault = faultOf(child);
+  return fault && `a discovered child${fault.member} ${fault.message}`;
+}
+
+function faultOf(child: unknown): { member: string; message: string } | undefined {
+  if (!isObject(child)) return { member: "", message: "must be an object" };
+  const { childId, journal, source } = child as Partial<AgentChildSource>;
+  if (!isId(childId)) return { member: ".childId", message: ID };
+  if (!isHandle(journal)) return { member: ".journal", message: HANDLE };
+  return isReadable(source) ? undefined : { member: ".source", message: READABLE };
 }
 
 /**

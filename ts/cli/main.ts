@@ -3,6 +3,7 @@
 import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
+import { journal, tail } from "./journal.js";
 import { status } from "./status.js";
 import { validate } from "./validate.js";
 
@@ -12,11 +13,22 @@ const USAGE = `agent-lifecycle: the true state of coding agents, from their own 
       the state of agents and their sub-agents; without a file or folder, of this user's agents
   agent-lifecycle validate <file...> [--json]
       whether each line of a file is a schema-v1 event, and whether they fit together
+  agent-lifecycle journal verify|repair|replay <file> [--json]
+      whether a journal is valid; make it valid; what its entries come to
+  agent-lifecycle journal rotate <file> --no-shared-writers [--keep N] [--json]
+      begin it anew with a checkpoint, and keep the old one beside it
+  agent-lifecycle tail <file> [--json] [--no-follow]
+      the events of a file, as it grows
   agent-lifecycle --version | --help
 
 Exit codes: 0 fine, 1 faults found, 2 unusable arguments or input.`;
 
-const COMMANDS: Record<string, (args: string[]) => Promise<Exit>> = { status, validate };
+const COMMANDS: Record<string, (args: string[]) => Promise<Exit>> = {
+  status,
+  validate,
+  journal,
+  tail,
+};
 
 async function main(args: string[]): Promise<Exit> {
   const [name = "--help", ...rest] = args;

@@ -4,10 +4,14 @@
 
 pub mod discover;
 pub mod evidence;
+pub mod follow;
+pub mod journal;
+pub mod lock;
 pub mod monitor;
 pub mod process;
 pub mod report;
 pub mod status;
+pub mod storage;
 pub mod unsupported;
 pub mod validate;
 

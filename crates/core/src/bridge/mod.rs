@@ -9,7 +9,7 @@ mod life;
 mod resume;
 mod steps;
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::agent::AgentEvent;
 use crate::contract::identity::SOURCE_NOTE;

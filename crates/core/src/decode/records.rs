@@ -6,13 +6,14 @@
 //! Without a [selection](Select), whether a text is JSON is left to the parser that reads it anyway: it tells this decoder what
 //! it [refused](RecordDecoder::refuse).
 
+use siphasher::sip::SipHasher13;
+
 use super::diagnostics::{DiagnosticCode, DiagnosticLog};
 use super::frame::{Frame, Framer};
 use super::parser::{line, log_json_fault};
 use super::select::Select;
-use super::validate::is_too_deep;
 use crate::contract::limits::LINE_BYTES;
-use crate::json::JsonFault;
+use crate::json::{JsonFault, is_too_deep};
 
 /// The texts of a push. A record is in one of them as a whole.
 #[derive(Debug, Default)]
@@ -51,6 +52,20 @@ impl Batch {
     #[must_use]
     pub fn ends(&self) -> impl ExactSizeIterator<Item = (bool, usize)> {
         self.lines.iter().map(|line| (line.is_wide, line.end))
+    }
+
+    /// For each record in order its line's offset and length in the stream, and a hash of its bytes without keys.
+    pub fn marks(&self) -> impl Iterator<Item = ((u64, u64), u64)> {
+        let (mut narrow, mut wide) = (0, 0);
+        self.lines.iter().map(move |line| {
+            let from = std::mem::replace(if line.is_wide { &mut wide } else { &mut narrow }, line.end);
+            let hash = if line.is_wide {
+                SipHasher13::new().hash(String::from_utf16_lossy(&self.wide[from..line.end]).as_bytes())
+            } else {
+                SipHasher13::new().hash(&self.narrow[from..line.end])
+            };
+            (line.place, hash)
+        })
     }
 
     fn clear(&mut self) {
