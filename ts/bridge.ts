@@ -68,7 +68,8 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
   const sessionId = textArgument(given.sessionId, "sessionId");
   const former = given.resume && formerOf(given.resume, source, sessionId);
   if (former?.epoch === sourceEpoch) {
-    const message = "sourceEpoch must be a new one where a session is resumed: the source is in this one already";
+    const message =
+      "sourceEpoch must be a new one where a session is resumed: the source is in this one already";
     throw new LifecycleError("invalid_option", message, { path: "sourceEpoch" });
   }
   const native = {

@@ -451,7 +451,12 @@ export class LifecycleProjector {
    * @throws {LifecycleError} `epoch_mismatch` where `from` is not the present epoch or `to` is an old one.
    */
   advanceEpoch(advance: { source: string; from: string; to: string; observedAt: string }): void {
-    const { source, from, to, observedAt } = optionsArgument(advance, "advance", ["source", "from", "to", "observedAt"]);
+    const { source, from, to, observedAt } = optionsArgument(advance, "advance", [
+      "source",
+      "from",
+      "to",
+      "observedAt",
+    ]);
     const given: [string, string, string, string] = [
       textArgument(source, "source"),
       textArgument(from, "from"),
@@ -463,7 +468,10 @@ export class LifecycleProjector {
 
   /** Drops records that ended before a time. */
   forget(what: { terminalBefore: string }): { source: string; childId: string }[] {
-    const before = textArgument(optionsArgument(what, "what", ["terminalBefore"]).terminalBefore, "terminalBefore");
+    const before = textArgument(
+      optionsArgument(what, "what", ["terminalBefore"]).terminalBefore,
+      "terminalBefore",
+    );
     const text = callNative(() => this.#native.forget(before));
     return (JSON.parse(text) as [string, string][]).map(([source, childId]) => ({ source, childId }));
   }

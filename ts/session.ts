@@ -150,7 +150,10 @@ export function bindAgentSession(request: AgentSessionBindingRequest): AgentBoun
       refuse("$.evidence.process.pid", "must be a safe integer of 1 or more");
     }
     if (process.startedAt !== undefined && !isDateTime(process.startedAt)) {
-      refuse("$.evidence.process.startedAt", "must be an ISO date-time with seconds and Z or an offset, such as 2026-05-17T22:29:21Z");
+      refuse(
+        "$.evidence.process.startedAt",
+        "must be an ISO date-time with seconds and Z or an offset, such as 2026-05-17T22:29:21Z",
+      );
     }
   }
   if (file !== undefined && !(isObject(file) && typeof file.path === "string" && file.path !== "")) {
