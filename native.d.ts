@@ -129,6 +129,8 @@ export declare class NativeProjector {
   applyJsonl(chunk: Uint8Array, receivedAt: string | undefined | null, end: boolean): string
   /** The record of a child as JSON text. */
   snapshot(source: string, childId: string): string | null
+  /** The present epoch of a source. */
+  epoch(source: string): string | null
   /** All rows in tree order as the JSON text of an array. */
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
@@ -244,6 +246,22 @@ export interface NativeBridgeOptions {
   external: boolean
   /** Whether everything from its start is told. */
   history: boolean
+  /** What is known of the session before. */
+  former?: NativeFormer
+}
+
+/** What a projection knows of a session. */
+export interface NativeFormer {
+  /** The present epoch of its source. */
+  epoch: string
+  /** Which life the newest is; without it, none is known. */
+  attempt?: number
+  /** Its state. */
+  state?: string
+  /** Its turn, where one is open. */
+  openTurn?: string
+  /** How its last turn ended. */
+  outcome?: string
 }
 
 /** How a journal is opened; words and numbers are checked here. */

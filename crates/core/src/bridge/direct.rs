@@ -7,7 +7,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::{Bridge, Item, Scope, Session};
+use super::{Bridge, Former, Item, Scope, Session};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Timestamp};
 use crate::providers::Said;
@@ -31,14 +31,16 @@ pub struct DirectBridge {
     session_id: String,
     /// Events that came from nowhere.
     said: u64,
+    /// What the first event goes on from.
+    former: Option<Former>,
 }
 
 impl DirectBridge {
-    /// A bridge for one session.
+    /// A bridge for one session, which goes on from what is known of it.
     #[must_use]
-    pub fn new(session: Session) -> Self {
+    pub fn new(session: Session, former: Option<Former>) -> Self {
         let (epoch, session_id) = (session.epoch.clone(), session.session_id.clone());
-        Self { bridge: Bridge::new(session), epoch, session_id, said: 0 }
+        Self { bridge: Bridge::new(session), epoch, session_id, said: 0, former }
     }
 
     /// The events that `event` makes, in order. `turn_id` is the turn that it belongs to, where that is known.
@@ -49,6 +51,11 @@ impl DirectBridge {
         turn_id: Option<&str>,
         origin: &Origin,
     ) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
+        if let Some(former) = self.former.take() {
+            let name = self.name(&Origin::Said);
+            self.bridge.resume(former, name, &at, &mut |event| events.push(event));
+        }
         let name = self.name(origin);
         let scope = event.agent_id().map(str::to_owned);
         let item = Item {
@@ -59,7 +66,6 @@ impl DirectBridge {
             turn_id,
             said: &Said::Event(event),
         };
-        let mut events = Vec::new();
         self.bridge.take(&item, true, &mut |event| events.push(event));
         events
     }
