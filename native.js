@@ -836,6 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeBridge = nativeBinding.NativeBridge
+module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
@@ -846,7 +847,9 @@ module.exports.NativeStatus = nativeBinding.NativeStatus
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.fallbackTodos = nativeBinding.fallbackTodos
+module.exports.isProvablyDead = nativeBinding.isProvablyDead
 module.exports.normalizeEvent = nativeBinding.normalizeEvent
+module.exports.ownIdentity = nativeBinding.ownIdentity
 module.exports.panicForTests = nativeBinding.panicForTests
 module.exports.redactJson = nativeBinding.redactJson
 module.exports.statusReport = nativeBinding.statusReport

@@ -152,3 +152,19 @@ test("what is wrong is refused by name", () => {
   refused("invalid_timestamp", "at", () => bridge.push(started, { at: "now" }));
   refused("invalid_option", "offset", () => bridge.push(started, { at: at(0), offset: -1 }));
 });
+
+test("version and place reach the row of the session, and of nobody else", () => {
+  const given = { ...options, agentVersion: "1.4.0", cwd: "/work/place" };
+  const rows = play(
+    [[ofChild({ kind: "tool.started", toolId: "x", name: "Bash" })], [started], [child]],
+    given,
+  ).list();
+  assert.deepEqual(
+    rows.map(({ childId, agentVersion, place }) => [childId, agentVersion, place.cwd]).toSorted(),
+    [
+      ["c", null, null],
+      ["s", "1.4.0", "/work/place"],
+    ],
+  );
+  refused("invalid_argument", "cwd", () => bridgeAgentEvents({ ...options, cwd: 1 }));
+});

@@ -5,6 +5,7 @@ use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
 use agent_lifecycle_core::bridge::{Content, Session};
 use agent_lifecycle_core::contract::identity::identity;
 use agent_lifecycle_core::contract::{Capabilities, Capability, Timestamp};
+use agent_lifecycle_core::providers::Facts;
 use napi::{Env, Result};
 use napi_derive::napi;
 
@@ -28,6 +29,10 @@ pub struct NativeBridgeOptions {
     pub external: bool,
     /// Whether everything from its start is told.
     pub history: bool,
+    /// The version of the agent program.
+    pub agent_version: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
 }
 
 /// Where an event comes from.
@@ -54,8 +59,17 @@ impl NativeBridge {
     /// A bridge that was told nothing.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, options: NativeBridgeOptions) -> Result<Self> {
-        let NativeBridgeOptions { source, source_epoch, session_id, provider, content, external, history } =
-            options;
+        let NativeBridgeOptions {
+            source,
+            source_epoch,
+            session_id,
+            provider,
+            content,
+            external,
+            history,
+            agent_version,
+            cwd,
+        } = options;
         let given = [("source", &source), ("sourceEpoch", &source_epoch), ("sessionId", &session_id)];
         for (path, id) in given {
             if identity(id) != Ok(id) {
@@ -81,7 +95,8 @@ impl NativeBridge {
         let capabilities = Capabilities { history, ..Capabilities::default() };
         let session =
             Session { source, provider, session_id, epoch: source_epoch, content, external, capabilities };
-        Ok(Self { bridge: DirectBridge::new(session) })
+        let facts = Facts { agent_version, cwd, ..Facts::default() };
+        Ok(Self { bridge: DirectBridge::new(session, facts) })
     }
 
     /// The events that the agent event in `text` makes, as the JSON text of an array.

@@ -15,6 +15,7 @@ pub mod follow;
 pub mod journal;
 pub mod parser;
 pub mod pipeline;
+pub mod process;
 pub mod projector;
 pub mod redact;
 pub mod status;

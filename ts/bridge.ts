@@ -23,6 +23,10 @@ export interface AgentBridgeOptions {
   external?: boolean;
   /** Whether everything from its start is told; true by default. */
   history?: boolean;
+  /** The version of the agent program, for the row of the session. */
+  agentVersion?: string;
+  /** Where the agent works, for the row of the session. */
+  cwd?: string;
 }
 
 /** Where an agent event comes from. The same record gives the same event ids, so a second reading changes nothing. */
@@ -65,6 +69,8 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
     content: optionalText(given.content, "content") ?? "titles",
     external: booleanOption(given.external, "external") ?? false,
     history: booleanOption(given.history, "history") ?? true,
+    ...set("agentVersion", optionalText(given.agentVersion, "agentVersion")),
+    ...set("cwd", optionalText(given.cwd, "cwd")),
   };
   const bridge = callNative((addon) => new addon.NativeBridge(native));
   return {

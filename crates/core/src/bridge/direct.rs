@@ -10,7 +10,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::{Bridge, Item, Scope, Session};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Timestamp};
-use crate::providers::Said;
+use crate::providers::{Facts, Said};
 
 /// Where an agent event comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +29,18 @@ pub struct DirectBridge {
     bridge: Bridge,
     epoch: String,
     session_id: String,
+    /// What no event has carried yet.
+    facts: Option<Facts>,
     /// Events that came from nowhere.
     said: u64,
 }
 
 impl DirectBridge {
-    /// A bridge for one session.
+    /// A bridge for one session. The first event of its own agent carries `facts`.
     #[must_use]
-    pub fn new(session: Session) -> Self {
+    pub fn new(session: Session, facts: Facts) -> Self {
         let (epoch, session_id) = (session.epoch.clone(), session.session_id.clone());
-        Self { bridge: Bridge::new(session), epoch, session_id, said: 0 }
+        Self { bridge: Bridge::new(session), epoch, session_id, facts: Some(facts), said: 0 }
     }
 
     /// The events that `event` makes, in order. `turn_id` is the turn that it belongs to, where that is known.
@@ -50,6 +52,13 @@ impl DirectBridge {
         origin: &Origin,
     ) -> Vec<Event<'static>> {
         let name = self.name(origin);
+        let mut events = Vec::new();
+        if let Some(facts) = self.facts.take() {
+            let said = Said::Facts(facts);
+            let (scope, at) = (Scope::Root, at.clone());
+            let item = Item { scope, name, at, estimated: false, turn_id: None, said: &said };
+            self.bridge.take(&item, false, &mut |event| events.push(event));
+        }
         let scope = event.agent_id().map(str::to_owned);
         let item = Item {
             scope: scope.as_deref().map_or(Scope::Root, Scope::Child),
@@ -59,7 +68,6 @@ impl DirectBridge {
             turn_id,
             said: &Said::Event(event),
         };
-        let mut events = Vec::new();
         self.bridge.take(&item, true, &mut |event| events.push(event));
         events
     }
