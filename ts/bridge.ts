@@ -30,6 +30,10 @@ export interface AgentBridgeOptions {
    * says that the earlier process is gone: a life that has not ended gets its exit. Without anything known it changes nothing.
    */
   resume?: Pick<LifecycleProjector, "epoch" | "list">;
+  /** The version of the agent program, for the row of the session. */
+  agentVersion?: string;
+  /** Where the agent works, for the row of the session. */
+  cwd?: string;
 }
 
 /** Where an agent event comes from. The same record gives the same event ids, so a second reading changes nothing. */
@@ -81,6 +85,8 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
     content: optionalText(given.content, "content") ?? "titles",
     external: booleanOption(given.external, "external") ?? false,
     history: booleanOption(given.history, "history") ?? true,
+    ...set("agentVersion", optionalText(given.agentVersion, "agentVersion")),
+    ...set("cwd", optionalText(given.cwd, "cwd")),
   };
   const bridge = callNative((addon) => new addon.NativeBridge(native));
   return {
@@ -110,6 +116,8 @@ const OPTIONS = [
   "external",
   "history",
   "resume",
+  "agentVersion",
+  "cwd",
 ] as const;
 const CONTEXT = ["at", "turnId", "uuid", "journal", "offset", "index"] as const;
 
