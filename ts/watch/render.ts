@@ -104,7 +104,7 @@ const GAP = 2;
 function columnWidths(width: number): Widths {
   const room = Math.max(0, width - GAP);
   const state = Math.min(room, 18);
-  const freshness = room < 36 ? 0 : room < 116 ? 14 : 28;
+  const freshness = room < 36 ? 0 : room < 116 ? 14 : 30;
   const agent = room < 116 ? 0 : 20;
   const taken = [state, freshness, agent].reduce((sum, one) => sum + (one > 0 ? one + GAP : 0), 0);
   const rest = Math.max(0, room - taken);

@@ -37,7 +37,7 @@ const ASKED = { pending: "being asked", unanswered: "no answer", unavailable: "n
 export function freshnessWords(row: Row, now: number, narrow = false): string {
   if (hasEnded(row)) return `lived ${span(Date.parse(row.stateSince) - Date.parse(row.startedAt))}`;
   const age = span(now - Date.parse(row.freshness.at));
-  const about = row.freshness.estimated ? `about ${age}` : age;
+  const about = row.freshness.estimated ? `~${age}` : age;
   if (!row.freshness.stale) return `${about} ago`;
   const asked = row.freshness.reconcile;
   return `stale ${about}${narrow || asked === null ? "" : `, ${ASKED[asked]}`}`;
