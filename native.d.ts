@@ -17,6 +17,24 @@ export declare class NativeBridge {
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
 }
 
+/** The followed files of one environment. */
+export declare class NativeFollower {
+  /** `wake` is called when there are events. */
+  constructor(wake: () => void)
+  /** Follows a file; the number by which it is named. */
+  addFile(path: string, fromStart: boolean, pollMs?: number | undefined | null, maxChunkBytes?: number | undefined | null): number
+  /** Asks for one more chunk of a file. */
+  request(key: number): void
+  /** Follows a file no longer. */
+  remove(key: number): void
+  /** The next event as JSON text, where there is one. The bytes of a chunk are those of `bytes`. */
+  take(): string | null
+  /** The bytes of the chunk that `take` gave last, once. */
+  bytes(): Buffer
+  /** Follows nothing any more. */
+  close(): void
+}
+
 /** A journal that is open. */
 export declare class NativeJournal {
   /** Opens the journal at `path`. */
@@ -38,6 +56,8 @@ export declare class NativeJournal {
   replay(): NativeReplay
   /** What happened beside the point since this was last called, as the JSON text of an array of `{code, message}`. */
   takeNotices(): string
+  /** Writes what waits if the lock is free, and waits for that: for the end of the process. */
+  end(): void
   /** Takes no more requests; settled when what waited is done and the path is free. */
   close(): Promise<string>
 }
@@ -128,6 +148,11 @@ export declare class NativeRecordDecoder {
   push(chunk: Uint8Array, table: Buffer): string
   /** The text of the other records of the last push. */
   wide(): string
+  /**
+   * Fills `table`, 24 bytes for each record of the last push: where its line begins in the stream and the line's length, as
+   * doubles, and the hash of its bytes.
+   */
+  marks(table: Buffer): void
   /** Takes `length` bytes without a line end of a line that is dropped. */
   skip(length: number): void
   /** `JSON.parse` refused a record of the last push. */

@@ -836,6 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeBridge = nativeBinding.NativeBridge
+module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline

@@ -241,8 +241,13 @@ fn walk(folder: &Path, depth: usize, found: &mut Found) {
     }
 }
 
+/// Whether a file is called like one that is compressed: it does not grow.
+pub(crate) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "zst")
+}
+
 /// Whether a file in a folder is looked into.
-fn is_journal_name(path: &Path) -> bool {
+pub(crate) fn is_journal_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
 }

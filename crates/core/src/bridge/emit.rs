@@ -67,21 +67,21 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// The facts of a child that no event has carried yet.
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
-        let Session { provider, session_id, .. } = self.bridge.session.clone();
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
-        let (title, model) = (life.title.clone(), life.model.clone());
         let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
+        let news = (!announced).then(|| (life.title.clone(), life.model.clone()));
+        let Session { provider, session_id, .. } = &self.bridge.session;
         let mut members = Vec::new();
         let mut text = |key: &str, value: Option<String>| {
             if let Some(value) = value {
                 members.push((key.to_owned(), Json::Text(value)));
             }
         };
-        if !announced {
-            text("provider", Some(provider));
-            text("sessionId", Some(session_id));
+        if let Some((title, model)) = news {
+            text("provider", Some(provider.clone()));
+            text("sessionId", Some(session_id.clone()));
             text("title", title);
             text("model", model);
         }

@@ -8,7 +8,7 @@ mod emit;
 mod life;
 mod steps;
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use crate::agent::AgentEvent;
 use crate::contract::identity::SOURCE_NOTE;

@@ -21,7 +21,7 @@ pub(super) struct Step<'a, F> {
 
 impl<F: FnMut(Event<'static>)> Step<'_, F> {
     pub(super) fn life(&mut self, id: &str) -> &mut Life {
-        self.bridge.lives.entry(id.to_owned()).or_default()
+        self.bridge.lives.entry_ref(id).or_default()
     }
 
     fn is_root(&self, id: &str) -> bool {

@@ -65,6 +65,8 @@ struct SessionState {
     tracks: Vec<(usize, usize)>,
     /// Whether it has something to settle.
     is_pending: bool,
+    /// Whether hooks speak of it.
+    has_hooks: bool,
     /// Whether its journals say again what was said before, in this process or an earlier one.
     is_repeated: bool,
     /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
@@ -355,6 +357,7 @@ impl Pipeline {
     }
 
     fn tell_beside(&mut self, session: usize) {
+        let has_hooks = self.sessions[session].has_hooks;
         let mut journals: Vec<usize> = self.sessions[session].tracks.iter().map(|(at, _)| *at).collect();
         journals.dedup();
         for at in journals {
@@ -363,7 +366,8 @@ impl Pipeline {
             let degraded = unknown_records * 100 > records * DEGRADED_PERCENT;
             for child in children {
                 let transcript = Some(path.clone());
-                self.beside.insert(child, Beside { transcript, diagnostics: diagnostics.clone(), degraded });
+                let (diagnostics, permission_waits) = (diagnostics.clone(), has_hooks);
+                self.beside.insert(child, Beside { transcript, diagnostics, degraded, permission_waits });
             }
         }
         self.projector.touch(self.sessions[session].bridge.source());
@@ -400,6 +404,7 @@ impl Pipeline {
                     bridge: Bridge::new(session),
                     tracks: Vec::new(),
                     is_pending: false,
+                    has_hooks: false,
                     is_repeated: self.is_restored,
                     taken: HashSet::new(),
                 });

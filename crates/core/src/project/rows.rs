@@ -23,6 +23,8 @@ pub struct Beside {
     pub diagnostics: BTreeMap<&'static str, u64>,
     /// Whether more than 20 % of its journal's records were of unknown types.
     pub degraded: bool,
+    /// Whether a wait for a permission would be seen.
+    pub permission_waits: bool,
 }
 
 /// [`Beside`] by source and child id.
@@ -294,7 +296,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let nothing = Facts::default();
     let facts = record.facts.as_deref().unwrap_or(&nothing);
     let beside = beside.get(&(record.source.to_string(), record.child_id.to_string()));
-    let Beside { transcript, diagnostics, degraded } = beside.cloned().unwrap_or_default();
+    let Beside { transcript, diagnostics, degraded, permission_waits } = beside.cloned().unwrap_or_default();
     let waiting_reason = match record.waiting_reason {
         Some(WaitingReason::Prompt) if live_children > 0 => Some(WaitingReason::Child),
         reason => reason,
@@ -351,7 +353,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         result: None,
         capabilities: RowCapabilities {
             of_source: record.capabilities,
-            permission_waits: Capability::Unknown,
+            permission_waits: if permission_waits { Capability::Known } else { Capability::Unknown },
         },
         gap_detected: record.gap_detected,
         epoch_conflict: record.epoch_conflict.as_deref().map(str::to_owned),

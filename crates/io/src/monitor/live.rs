@@ -187,6 +187,16 @@ impl Live {
         pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, faults, record))
     }
 
+    /// Hooks speak of a session: its waits for permissions are seen.
+    pub(super) fn heard_hook(&mut self, session: (&'static str, &str)) {
+        self.pipeline.heard_hook(session);
+    }
+
+    /// The id in the projection of a session's sub-agent.
+    pub(super) fn launch_of(&mut self, session: (&'static str, &str), agent_id: &str) -> Option<String> {
+        self.pipeline.launch_of(session, agent_id)
+    }
+
     /// The processes that are known to work on sessions now. One that names another session than before leaves the former.
     pub fn set_processes(&mut self, processes: HashMap<SessionName, Process>, now: Moment) {
         let before = std::mem::replace(&mut self.processes, processes);
