@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { LifecycleProjector } from "agent-lifecycle";
 import { createRowStore, hostStatus } from "agent-lifecycle/client";
 import { event, state } from "./support/events.mjs";

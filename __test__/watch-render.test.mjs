@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { NOW, row } from "./support/rows.mjs";
 
 const require = createRequire(import.meta.url);
@@ -13,7 +13,7 @@ const { render, fitEnd } = require("../dist/watch/render.js");
 const { FIRST_VIEW, press } = require("../dist/watch/view.js");
 
 const now = Date.parse(NOW);
-const plain = (line) => line.replaceAll(/\u001b\[[\d;]*m/g, "");
+const plain = (line) => line.replaceAll(/\p{Cc}\[[\d;]*m/gu, "");
 const draw = (rows, changes = {}) =>
   render({
     rows,
@@ -283,13 +283,13 @@ test("columns begin at the same place in each line, also below wide titles", () 
   }
 });
 
+/** The codes of the picture's escapes. */
+function codes(color) {
+  const { lines: drawn } = draw(FAMILY, { color });
+  return new Set(drawn.flatMap((line) => [...line.matchAll(/\p{Cc}\[(\d+)m/gu)].map(([, code]) => code)));
+}
+
 test("without colours only the selected line and the frame are marked, and by no colour", () => {
-  const codes = (color) =>
-    new Set(
-      draw(FAMILY, { color }).lines.flatMap((line) =>
-        [...line.matchAll(/\u001b\[(\d+)m/g)].map(([, code]) => code),
-      ),
-    );
   assert.deepEqual([...codes(false)].toSorted(), ["0", "2", "7"]);
   assert.ok(codes(true).has("32"));
 });
@@ -373,7 +373,8 @@ test("the selected row stays selected while rows come above it, and its place is
 test("an explanation names records by their journal and place", () => {
   const evidence = [
     { journal: "/work/a.jsonl", offset: 12, recordType: "assistant", at: NOW, effect: "turn began" },
-    { journal: "/work/b.jsonl", offset: null, recordType: null, at: NOW, effect: "ended", inferred: true },
+    { journal: "/work/b.jsonl", offset: 3, recordType: "result", at: NOW, effect: "running", inferred: true },
+    { journal: "", offset: 0, recordType: "process", at: NOW, effect: "failed" },
   ];
   const one = row("a", {
     state: "failed",
@@ -386,7 +387,7 @@ test("an explanation names records by their journal and place", () => {
     state: "failed",
     waitingReason: null,
     evidence,
-    stale: false,
+    stale: null,
     reconciliation: { reason: "stale", deadlineAt: NOW },
   };
   assert.deepEqual(explanationWords(one, why, now), [
@@ -398,7 +399,8 @@ test("an explanation names records by their journal and place", () => {
     ["process", "7 is gone"],
     ["asked", "because of stale; an answer is waited for until 2026-03-02T12:00:00Z"],
     ["record", "2026-03-02T12:00:00Z [1] byte 12 assistant: turn began"],
-    ["record", "2026-03-02T12:00:00Z [2] ended (follows; no record says so)"],
+    ["record", "2026-03-02T12:00:00Z [2] byte 3 result: running (in no record: the next step needs it)"],
+    ["record", "2026-03-02T12:00:00Z process: failed"],
     ["[1]", "/work/a.jsonl"],
     ["[2]", "/work/b.jsonl"],
   ]);

@@ -58,7 +58,7 @@ export function row(childId, changes = {}) {
 export function fakeMonitor(rows, explanations = {}) {
   const batches = [];
   let present = new Map(rows.map((one) => [one.key, one]));
-  let onChange = () => {};
+  let onChange;
   const cursor = () => `fake.${batches.length}`;
   return {
     open: async (options) => {

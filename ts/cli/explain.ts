@@ -7,7 +7,7 @@ import type { OpenMonitor } from "../watch/monitor.js";
 import { stateWords, titleWords } from "../watch/words.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
-import { noticeText } from "./watch.js";
+import { CENTURY_MS, noticeText } from "./watch.js";
 
 /** Rows that are named where an id is not clear. */
 const NAMED = 10;
@@ -20,7 +20,7 @@ export const explainWith =
     const monitor = await openMonitor({
       sources: paths.length === 0 ? "default" : paths.map((path) => resolve(path)),
       // Whatever is named is looked for, however old it is.
-      activeWithinMs: Number.MAX_SAFE_INTEGER,
+      activeWithinMs: CENTURY_MS,
       onChange: () => {},
       onDiagnostic: (diagnostic) => console.error(`agent-lifecycle: ${oneLine(noticeText(diagnostic))}`),
       signal: new AbortController().signal,

@@ -3,14 +3,16 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Row } from "../row.js";
 import { createRowStore } from "../row-store.js";
-import type { MonitorLike, OpenMonitor } from "../watch/monitor.js";
+import type { MonitorLike, NoticeLike, OpenMonitor } from "../watch/monitor.js";
 import { watchScreen } from "../watch/live.js";
 import { fit } from "../watch/columns.js";
 import { stateWords, titleWords } from "../watch/words.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
 
-export const DAY_MS = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** For whoever leaves nothing out for its age. */
+export const CENTURY_MS = 36_525 * DAY_MS;
 
 export interface WatchFlags {
   paths: string[];
@@ -34,7 +36,7 @@ export const watchWith =
     try {
       const monitor = await openMonitor({
         sources: flags.paths.length === 0 ? "default" : flags.paths.map((path) => resolve(path)),
-        activeWithinMs: flags.all ? Number.MAX_SAFE_INTEGER : DAY_MS,
+        activeWithinMs: flags.all ? CENTURY_MS : DAY_MS,
         onChange: () => changed?.(),
         onDiagnostic: (diagnostic) => noticed(noticeText(diagnostic)),
         signal: ended.signal,
@@ -141,11 +143,8 @@ const over = (signal: AbortSignal): Promise<void> =>
   });
 
 /** What a monitor reports, in one line. */
-export function noticeText(diagnostic: unknown): string {
-  if (typeof diagnostic !== "object" || diagnostic === null) return String(diagnostic);
-  const { code, message } = diagnostic as { code?: unknown; message?: unknown };
-  return [code, message].filter((part) => typeof part === "string").join(": ") || JSON.stringify(diagnostic);
-}
+export const noticeText = ({ code, path, message }: NoticeLike): string =>
+  `${path === null || message.includes(path) ? "" : `${path}: `}${message} (${code})`;
 
 function parse(args: string[]): WatchFlags {
   let parsed;

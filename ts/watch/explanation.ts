@@ -31,7 +31,7 @@ export function explanationWords(row: Row, why: ExplanationLike | undefined, now
   if (row.freshness.stale && !hasEnded(row))
     said.push([
       "stale",
-      `${row.freshness.reason ?? "the evidence is old"}; that says nothing about how it is`,
+      `${why?.stale ?? row.freshness.reason ?? "the evidence is old"}; that says nothing about how it is`,
     ]);
   const { pid, processAlive } = row.evidence;
   const alive = { yes: "lives", no: "is gone", unknown: "may or may not live" }[processAlive];
@@ -49,11 +49,12 @@ export function explanationWords(row: Row, why: ExplanationLike | undefined, now
 /** The records, each with its journal's number; then the journals, so that a long path stands once. */
 function recordWords({ evidence }: ExplanationLike): Said[] {
   if (evidence.length === 0) return [["records", "none"]];
-  const journals = [...new Set(evidence.map(({ journal }) => journal))];
+  const journals = [...new Set(evidence.map(({ journal }) => journal))].filter((journal) => journal !== "");
   const records = evidence.map(({ at, journal, offset, recordType, effect, inferred }): Said => {
-    const place = `[${journals.indexOf(journal) + 1}]${offset === null ? "" : ` byte ${offset}`}`;
-    const type = recordType === null ? "" : `${recordType}: `;
-    return ["record", `${at} ${place} ${type}${effect}${inferred ? " (follows; no record says so)" : ""}`];
+    // What a hook or a process said stands in no journal.
+    const place = journal === "" ? "" : ` [${journals.indexOf(journal) + 1}] byte ${offset}`;
+    const follows = inferred === true ? " (in no record: the next step needs it)" : "";
+    return ["record", `${at}${place} ${recordType}: ${effect}${follows}`];
   });
   return [...records, ...journals.map((journal, at): Said => [`[${at + 1}]`, journal])];
 }

@@ -5,27 +5,36 @@ import type { RowChanges } from "../row-store.js";
 
 /** A record that the present state rests on. */
 export interface EvidenceLike {
-  journal: string;
-  /** Where its line begins, in bytes; `null` where it came from no file. */
-  offset: number | null;
-  recordType: string | null;
-  at: string;
+  /** Empty for what hooks and processes said. */
+  readonly journal: string;
+  /** Where its line begins, in bytes. */
+  readonly offset: number;
+  readonly recordType: string;
+  readonly at: string;
   /** What it did to the row. */
-  effect: string;
-  /** Whether the step stands in no record, but follows from one. */
-  inferred?: boolean;
+  readonly effect: string;
+  /** The step stands in no record: the next one needs it. */
+  readonly inferred?: true;
 }
 
 /** Why a row is in its state. */
 export interface ExplanationLike {
-  source: string;
-  childId: string;
-  state: LifecycleState;
-  waitingReason: WaitingReason | null;
-  evidence: readonly EvidenceLike[];
-  stale: boolean;
+  readonly source: string;
+  readonly childId: string;
+  readonly state: LifecycleState;
+  readonly waitingReason: WaitingReason | null;
+  readonly evidence: readonly EvidenceLike[];
+  /** Why it is stale. */
+  readonly stale: string | null;
   /** The question that is open, and until when an answer is waited for. */
-  reconciliation: { reason: string; deadlineAt: string } | null;
+  readonly reconciliation: { readonly reason: string; readonly deadlineAt: string } | null;
+}
+
+/** What a monitor reports. */
+export interface NoticeLike {
+  readonly code: string;
+  readonly path: string | null;
+  readonly message: string;
 }
 
 /** The part of a monitor that `watch` and `explain` use. */
@@ -33,7 +42,7 @@ export interface MonitorLike {
   rows(): Row[];
   explain(key: string): ExplanationLike | undefined;
   changesSince(cursor?: string): RowChanges;
-  /** Sessions that are left out for their age. */
+  /** Files of sessions that are left out for their age. */
   readonly hidden: number;
   close(): Promise<void>;
 }
@@ -44,7 +53,7 @@ export interface OpenMonitor {
     sources: "default" | string[];
     activeWithinMs: number;
     onChange: (changes: RowChanges) => void;
-    onDiagnostic: (diagnostic: unknown) => void;
+    onDiagnostic: (diagnostic: NoticeLike) => void;
     signal: AbortSignal;
     ref: true;
   }): Promise<MonitorLike>;
