@@ -14,7 +14,11 @@ export const A2 = { make: "varied", lines: 200_000, seed: 2 };
 export const B = { make: "transcript", lines: 20_000, seed: 3 };
 /** Five lines of 16 MiB among small ones. */
 export const C = { make: "huge", lines: 100, huge: 16 * 1024 * 1024, seed: 4 };
+/** A folder of old journals of mixed sizes, made by status.mjs each time. */
+export const FOLDER_OF_JOURNALS = { journals: 2000, seed: 5 };
 
+/** What the bytes of a corpus depend on. */
+const MADE_BY = ["corpus.mjs", "transcripts.mjs", "transcript.mjs", "words.mjs"];
 const MAKERS = { varied: variedLines, transcript: transcriptLines, huge: hugeLines };
 
 /** The bytes of a corpus. */
@@ -26,12 +30,9 @@ export function corpusBytes(shape) {
 
 /** The file of a corpus, made where it is missing. Its name holds what it is made from. */
 export function corpusFile(shape) {
-  const sum = createHash("sha256")
-    .update(readFileSync(import.meta.filename))
-    .update(readFileSync(path.join(import.meta.dirname, "transcripts.mjs")))
-    .update(JSON.stringify(shape))
-    .digest("hex")
-    .slice(0, 16);
+  const hash = createHash("sha256");
+  for (const name of MADE_BY) hash.update(readFileSync(path.join(import.meta.dirname, name)));
+  const sum = hash.update(JSON.stringify(shape)).digest("hex").slice(0, 16);
   const file = path.join(FOLDER, `${sum}.jsonl`);
   if (!existsSync(file)) {
     mkdirSync(FOLDER, { recursive: true });
@@ -199,7 +200,7 @@ class Life {
 const hex = (number, digits) => (number >>> 0).toString(16).padStart(digits, "0");
 
 /** A small seeded generator of numbers in 0..1. */
-function mulberry32(seed) {
+export function mulberry32(seed) {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

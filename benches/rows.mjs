@@ -1,9 +1,9 @@
 // The rows of the bench: what each compares, and how one is measured, in a process of its own.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import path from "node:path";
-import { A, A2, B, C, corpusFile } from "./corpus.mjs";
+import { A, A2, B, C, FOLDER_OF_JOURNALS, corpusFile } from "./corpus.mjs";
 
 const ROOT = path.join(import.meta.dirname, "..");
 
@@ -126,6 +126,39 @@ export const ROWS = [
     variants: SELECT,
   },
   {
+    name: "session",
+    title: "B, bytes -> provider -> bridge -> projection -> rows, in JavaScript",
+    what: "session",
+    shape: B,
+    script: "session.mjs",
+    variants: {
+      native: "NativePipeline, settled after each chunk",
+      plain: "(i) the same in straightforward JavaScript",
+      fast: "(i3) rows in place, no events, the fastest JavaScript",
+      parse: "floor: JSON.parse of prebuilt lines",
+    },
+  },
+  {
+    name: "session-core",
+    title: "B, bytes -> provider -> bridge -> projection -> rows, in Rust",
+    what: "session",
+    shape: B,
+    stage: "session",
+    variants: { ours: "Pipeline", validate: "floor: serde_json validation only" },
+  },
+  {
+    name: "status",
+    title: "a folder of old journals -> rows, in a process of its own",
+    what: "sessions of a folder",
+    shape: FOLDER_OF_JOURNALS,
+    script: "status.mjs",
+    variants: {
+      native: "agent-lifecycle status --json",
+      active: "the same with --active: few rows",
+      plain: "JavaScript that reads and parses every line",
+    },
+  },
+  {
     name: "journal",
     title: "64 appends at once, durability os, to a journal of 10,000 entries",
     what: "appends",
@@ -160,7 +193,8 @@ export const ROWS = [
 
 /** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */
 export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
-  const file = corpusFile(shape);
+  // A folder is made where it is read, and removed.
+  const file = shape.journals === undefined ? corpusFile(shape) : JSON.stringify(shape);
   const [command, args] = row.script
     ? [process.execPath, ["--expose-gc", path.join(import.meta.dirname, row.script)]]
     : [
@@ -190,11 +224,14 @@ export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
   const results = said.flatMap(({ result }) => (result === undefined ? [] : [result]));
   for (const result of results) assert.deepEqual(result, results[0], `${row.name}: the variants disagree`);
   const times = (variant) => said.flatMap((line) => (line.variant === variant && line.ms ? [line.ms] : []));
-  return summary(row, { file, lines: shape.lines, result: results[0], times });
+  const peaks = (variant) =>
+    said.find((line) => line.variant === variant && line.peakMegabytes)?.peakMegabytes;
+  const made = said.find((line) => line.corpus)?.corpus;
+  const { lines, bytes } = made ?? { lines: shape.lines, bytes: statSync(file).size };
+  return summary(row, { bytes, lines, result: results[0], times, peaks });
 }
 
-function summary(row, { file, lines, result, times }) {
-  const bytes = readFileSync(file).length;
+function summary(row, { bytes, lines, result, times, peaks }) {
   const ours = times(Object.keys(row.variants)[0]);
   const variants = Object.entries(row.variants).map(([variant, title]) => {
     const ms = times(variant);
@@ -208,6 +245,7 @@ function summary(row, { file, lines, result, times }) {
       ratio: median(ratios),
       least: ratios[0],
       most: ratios.at(-1),
+      peakMegabytes: peaks(variant),
     };
   });
   return {

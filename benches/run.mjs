@@ -50,4 +50,9 @@ function print({ row, title, lines, bytes, rounds, variants }) {
     const padded = line.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]) : cell.padStart(widths[at])));
     console.log(`  ${padded.join("  ")}`);
   }
+  for (const { title: name, peakMegabytes } of variants) {
+    if (peakMegabytes === undefined) continue;
+    const [some, all] = peakMegabytes.map((peak) => peak.toFixed(0));
+    console.log(`  ${name}: peak of memory ${some} MB for a tenth of the journals, ${all} MB for all`);
+  }
 }

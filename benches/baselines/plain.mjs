@@ -47,7 +47,11 @@ export class PlainProjector {
   }
 
   apply(value) {
-    const event = normalizeEvent(value);
+    return this.applyNormal(normalizeEvent(value));
+  }
+
+  /** Applies an event that {@link normalizeEvent} gave. */
+  applyNormal(event) {
     const { source, sourceEpoch, childId, sequence, state } = event;
     if (!this.#epochs.has(source)) this.#epochs.set(source, sourceEpoch);
     if (this.#epochs.get(source) !== sourceEpoch) return { status: "conflict", code: "epoch_conflict" };

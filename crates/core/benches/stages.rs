@@ -6,9 +6,14 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::json;
+use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::project::rows::{BesideAll, rows};
 use agent_lifecycle_core::project::{Config, Counts, Projector};
+use agent_lifecycle_core::providers::{Told, recognize};
 use serde::de::IgnoredAny;
 
 /// What a host reads at a time.
@@ -27,7 +32,8 @@ fn main() {
     let ours: Stage = match row.as_str() {
         "projection" => project,
         "parser" => parse,
-        _ => panic!("the rows are projection and parser"),
+        "session" => session,
+        _ => panic!("the rows are projection, parser and session"),
     };
     let corpus = std::fs::read(file).expect("the corpus can be read");
     let rounds: usize = rounds.parse().expect("the rounds are a number");
@@ -77,4 +83,23 @@ fn project(corpus: &[u8]) -> String {
         });
     }
     json::write(&counts)
+}
+
+/// A journal through the whole pipeline, projected after each chunk as somebody who follows it would.
+fn session(corpus: &[u8]) -> String {
+    let (provider, recognized) = recognize(&corpus[..CHUNK.min(corpus.len())]).expect("a journal");
+    let mut pipeline = Pipeline::new(Config::default(), Content::Titles);
+    let journal = pipeline.add_journal("session.jsonl", provider, recognized, Told::default());
+    // Behind all times of the corpus.
+    let now = Moment::from_unix_millis(1_793_491_200_000);
+    for chunk in corpus.chunks(CHUNK) {
+        pipeline.push(journal, chunk);
+        pipeline.settle(now, Some(now), &mut |_, outcome| {
+            black_box(outcome);
+        });
+        pipeline.projector_mut().mark_stale(now);
+    }
+    let rows = rows(pipeline.projector().records(), &BesideAll::new());
+    let (turns, tools) = (rows[0].turns.count, rows[0].tools.count);
+    format!(r#"{{"rows":{},"turns":{turns},"tools":{}}}"#, rows.len(), json::write(&tools))
 }

@@ -1,8 +1,8 @@
 //! Selection and validation of lines that never become values.
 
 use agent_lifecycle_core::decode::Select;
-use agent_lifecycle_core::decode::validate::{is_too_deep, members, validate};
-use agent_lifecycle_core::json::{self, JsonFault};
+use agent_lifecycle_core::decode::validate::{members, validate};
+use agent_lifecycle_core::json::{self, JsonFault, is_too_deep};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -269,7 +269,7 @@ impl AgentEvent {
     #[must_use]
     pub fn to_json(&self) -> Json {
         // An event is a flat object of texts, so reading its own text back cannot fail.
-        serde_json::from_str::<JsonValue>(&crate::json::write(self)).map_or(Json::Null, |value| value.0)
+        crate::json::from_text::<JsonValue>(&crate::json::write(self)).map_or(Json::Null, |value| value.0)
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::{Bridge, Item, Scope, Session};
+use super::{Bridge, Former, Item, Scope, Session};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Timestamp};
 use crate::providers::{Facts, Said};
@@ -33,14 +33,16 @@ pub struct DirectBridge {
     facts: Option<Facts>,
     /// Events that came from nowhere.
     said: u64,
+    /// What the first event goes on from.
+    former: Option<Former>,
 }
 
 impl DirectBridge {
-    /// A bridge for one session. The first event of its own agent carries `facts`.
+    /// A bridge for one session, which goes on from what is known of it. The first event of its own agent carries `facts`.
     #[must_use]
-    pub fn new(session: Session, facts: Facts) -> Self {
+    pub fn new(session: Session, facts: Facts, former: Option<Former>) -> Self {
         let (epoch, session_id) = (session.epoch.clone(), session.session_id.clone());
-        Self { bridge: Bridge::new(session), epoch, session_id, facts: Some(facts), said: 0 }
+        Self { bridge: Bridge::new(session), epoch, session_id, facts: Some(facts), said: 0, former }
     }
 
     /// The events that `event` makes, in order. `turn_id` is the turn that it belongs to, where that is known.
@@ -51,8 +53,12 @@ impl DirectBridge {
         turn_id: Option<&str>,
         origin: &Origin,
     ) -> Vec<Event<'static>> {
-        let name = self.name(origin);
         let mut events = Vec::new();
+        if let Some(former) = self.former.take() {
+            let name = self.name(&Origin::Said);
+            self.bridge.resume(former, name, &at, &mut |event| events.push(event));
+        }
+        let name = self.name(origin);
         if let Some(facts) = self.facts.take() {
             let said = Said::Facts(facts);
             let (scope, at) = (Scope::Root, at.clone());

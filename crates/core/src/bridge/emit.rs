@@ -15,6 +15,7 @@ use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Event, Kind, Lineage, State};
 use crate::json::Json;
+use crate::project::facts::reason_word;
 use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
 use crate::text::fit;
@@ -67,21 +68,21 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// The facts of a child that no event has carried yet.
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
-        let Session { provider, session_id, .. } = self.bridge.session.clone();
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
-        let (title, model) = (life.title.clone(), life.model.clone());
         let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
+        let news = (!announced).then(|| (life.title.clone(), life.model.clone()));
+        let Session { provider, session_id, .. } = &self.bridge.session;
         let mut members = Vec::new();
         let mut text = |key: &str, value: Option<String>| {
             if let Some(value) = value {
                 members.push((key.to_owned(), Json::Text(value)));
             }
         };
-        if !announced {
-            text("provider", Some(provider));
-            text("sessionId", Some(session_id));
+        if let Some((title, model)) = news {
+            text("provider", Some(provider.clone()));
+            text("sessionId", Some(session_id.clone()));
             text("title", title);
             text("model", model);
         }
@@ -213,12 +214,10 @@ fn at_level(mut event: AgentEvent, level: Content) -> AgentEvent {
         TurnStarted { prompt_text, .. } => keep(texts, prompt_text),
         ToolStarted { description, .. } => keep(titles, description),
         Done { summary, .. } | SubagentDone { summary, .. } => keep(texts, summary),
-        // A reason is a word of the contract or a short cause; without it a wait could not be named.
-        WaitStarted { .. }
-        | SessionStopped { .. }
-        | ToolFinished { .. }
-        | WaitFinished { .. }
-        | Exited { .. } => {}
+        // A word says no more than the state does.
+        WaitStarted { reason: Some(reason), .. } if !titles && reason_word(reason).is_some() => {}
+        WaitStarted { reason, .. } | SessionStopped { reason, .. } => keep(titles, reason),
+        ToolFinished { .. } | WaitFinished { .. } | Exited { .. } => {}
     }
     event
 }

@@ -12,9 +12,8 @@ use super::diagnostics::{DiagnosticCode, DiagnosticLog};
 use super::frame::{Frame, Framer};
 use super::parser::{line, log_json_fault};
 use super::select::Select;
-use super::validate::is_too_deep;
 use crate::contract::limits::LINE_BYTES;
-use crate::json::JsonFault;
+use crate::json::{JsonFault, is_too_deep};
 
 /// The texts of a push. A record is in one of them as a whole.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::contract::limits::JSON_DEPTH;
-use crate::json::JsonFault;
+use crate::json::{JsonFault, is_too_deep, string};
 
 /// Checks one JSON text of at most [`JSON_DEPTH`] levels.
 pub fn validate(bytes: &[u8]) -> Result<(), JsonFault> {
@@ -20,19 +20,6 @@ pub fn members<'a>(bytes: &'a [u8], visit: &mut impl FnMut(&'a [u8], &'a [u8])) 
     Cursor { bytes, at: 0 }
         .text(visit)
         .ok_or_else(|| if is_too_deep(bytes) { JsonFault::TooDeep } else { JsonFault::Malformed })
-}
-
-/// Whether a text has more than [`JSON_DEPTH`] levels, also where it is broken.
-#[must_use]
-pub fn is_too_deep(bytes: &[u8]) -> bool {
-    // To count all openers is far quicker than to tell strings from the rest.
-    bytes.len() > JSON_DEPTH && openers(bytes) > JSON_DEPTH && crate::json::depth(bytes) > JSON_DEPTH
-}
-
-fn openers(bytes: &[u8]) -> usize {
-    // `[` and `{` differ in one bit. Sums of a byte, so that the compiler counts many at a time.
-    let block_sum = |block: &[u8]| block.iter().map(|&byte| u8::from(byte | 0x20 == b'{')).sum::<u8>();
-    bytes.chunks(128).map(|block| usize::from(block_sum(block))).sum()
 }
 
 /// Which of the open levels are objects.
@@ -163,32 +150,7 @@ impl<'a> Cursor<'a> {
         if self.peek() != b'"' {
             return None;
         }
-        self.at += 1;
-        loop {
-            self.at = plain_end(self.bytes, self.at);
-            match self.bytes.get(self.at)? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                b'\\' => self.escape()?,
-                _ => return None,
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Option<()> {
-        match self.bytes.get(self.at + 1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
-            b'u' => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6)?;
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return None;
-                }
-                self.at += 6;
-            }
-            _ => return None,
-        }
+        self.at = string::close(self.bytes, self.at + 1)? + 1;
         Some(())
     }
 
@@ -228,42 +190,4 @@ impl<'a> Cursor<'a> {
         }
         (self.at > from).then_some(())
     }
-}
-
-/// Where a string's plain characters that begin at `at` end: at a quote, a backslash, a control character, or the text's end.
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    // Most strings are short: a word at a time. Long ones go on in blocks, which the compiler checks many bytes at a time.
-    for _ in 0..4 {
-        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
-        match special_in(u64::from_le_bytes(*word)) {
-            0 => at += 8,
-            marks => return at + marks.trailing_zeros() as usize / 8,
-        }
-    }
-    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>) {
-        if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
-            break;
-        }
-        at += block.len();
-    }
-    bytes
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .position(|&byte| is_special(byte))
-        .map_or(bytes.len(), |n| at + n)
-}
-
-fn is_special(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte == b'\\'
-}
-
-/// The high bit of the lowest byte that [`is_special`], and perhaps of others above it; 0 where there is none.
-fn special_in(word: u64) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
-    let quotes = word ^ u64::from_le_bytes([b'"'; 8]);
-    let backslashes = word ^ u64::from_le_bytes([b'\\'; 8]);
-    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
-    (below(word, b' ') | below(quotes, 1) | below(backslashes, 1)) & HIGH
 }

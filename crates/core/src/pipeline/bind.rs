@@ -111,6 +111,16 @@ impl Pipeline {
         bound.collect()
     }
 
+    /// The id in the projection of a session's sub-agent, where one of its own is known.
+    pub fn launch_of(&mut self, session: (&'static str, &str), agent_id: &str) -> Option<String> {
+        let at = *self.places.get(&(session.0, session.1.to_owned()))?;
+        let mut launch = None;
+        self.each_launcher(at, |launches| {
+            launch = launch.take().or_else(|| launches.of(agent_id).map(str::to_owned));
+        });
+        launch
+    }
+
     fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
         for &(at, owner) in &self.sessions[session].tracks {
             if let Some(launches) = self.journals[at].reader.launches(owner)

@@ -64,6 +64,15 @@ impl Pipeline {
         true
     }
 
+    /// Hooks speak of a session: its waits for permissions are seen.
+    pub fn heard_hook(&mut self, session: (&'static str, &str)) {
+        let (provider, id) = session;
+        if let Some(&at) = self.places.get(&(provider, id.to_owned())) {
+            self.sessions[at].has_hooks = true;
+            self.sessions[at].is_pending = true;
+        }
+    }
+
     /// Tells which process works on a session, by its provider's name and id; `None` takes it away. `started` tells a process
     /// from a later one with its pid. A dead process is an exit without a code, said once; `now` is when this was found.
     pub fn tell_process(

@@ -3,8 +3,9 @@
 //! Input: events with what became of them and where they come from. Output: for a child the steps to its present state and the newest
 //! evidence. Invariant: bounded for each child. Never: gives a reason that no record, note or authority gave.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use hashbrown::HashMap;
 use serde::Serialize;
 
 use super::record::Record;
@@ -28,7 +29,8 @@ pub struct Origin {
 /// What is remembered of children.
 #[derive(Debug, Default)]
 pub struct Explainer {
-    children: HashMap<(Box<str>, Box<str>), Trail>,
+    /// By source, then by child.
+    children: HashMap<String, HashMap<String, Trail>>,
 }
 
 #[derive(Debug, Default)]
@@ -113,8 +115,8 @@ impl Explainer {
             }
             Err(refusal) => Effect::Without { code: refusal.code.as_str() },
         };
-        let name = (event.source.as_ref().into(), event.child_id.as_ref().into());
-        let trail = self.children.entry(name).or_default();
+        let children = self.children.entry_ref(event.source.as_ref()).or_default();
+        let trail = children.entry_ref(event.child_id.as_ref()).or_default();
         let step = Step { origin, at: event.observed_at.moment(), effect };
         if matches!(effect, Effect::State { .. } | Effect::Without { .. }) {
             if trail.steps.len() == STEPS {
@@ -127,13 +129,15 @@ impl Explainer {
 
     /// Forgets a child.
     pub fn forget(&mut self, source: &str, child_id: &str) {
-        self.children.remove(&(source.into(), child_id.into()));
+        if let Some(children) = self.children.get_mut(source) {
+            children.remove(child_id);
+        }
     }
 
     /// What stands behind `record`; `path_of` names journals by their numbers.
     #[must_use]
     pub fn explain(&self, record: &Record, path_of: impl Fn(usize) -> String) -> Explanation {
-        let trail = self.children.get(&(record.source.clone(), record.child_id.clone()));
+        let trail = self.children.get(&*record.source).and_then(|children| children.get(&*record.child_id));
         let steps = trail.into_iter().flat_map(|trail| {
             let newest = trail.newest.filter(|step| matches!(step.effect, Effect::Evidence | Effect::Note));
             trail.steps.iter().copied().chain(newest)

@@ -4,7 +4,7 @@
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -23,6 +23,8 @@ pub struct Beside {
     pub diagnostics: BTreeMap<&'static str, u64>,
     /// Whether more than 20 % of its journal's records were of unknown types.
     pub degraded: bool,
+    /// Whether a wait for a permission would be seen.
+    pub permission_waits: bool,
 }
 
 /// [`Beside`] by source and child id.
@@ -252,7 +254,17 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
         rows.push(row);
     }
     refresh_parents(&mut rows);
+    calm_below_ended_roots(&mut rows);
     rows
+}
+
+/// Nobody can answer a sub-agent whose session is over: it wants no attention, whatever state it was left in.
+fn calm_below_ended_roots(rows: &mut [Row]) {
+    let ended: HashSet<String> =
+        rows.iter().filter(|row| row.state.is_terminal()).map(|row| row.key.clone()).collect();
+    for row in rows.iter_mut().filter(|row| row.key != row.root_key && ended.contains(&row.root_key)) {
+        row.attention = None;
+    }
 }
 
 /// What a sub-agent that lives wrote last is evidence of those above it in its session: they are one process. Of children that
@@ -274,8 +286,10 @@ fn refresh_parents(rows: &mut [Row]) {
             parent.freshness.at = freshness.at;
             parent.freshness.estimated = freshness.estimated;
             if !freshness.stale {
-                // A question about itself stays its own; that nobody can be asked matters only while it is stale.
-                let reconcile = parent.freshness.reconcile.filter(|word| *word != "unavailable");
+                // A question about itself stays its own; that nobody can be asked how a silent one is matters only while it is stale.
+                let is_of_silence = parent.freshness.stale;
+                let reconcile =
+                    parent.freshness.reconcile.filter(|word| *word != "unavailable" || !is_of_silence);
                 parent.freshness = RowFreshness { reconcile, ..freshness };
             }
         }
@@ -294,7 +308,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let nothing = Facts::default();
     let facts = record.facts.as_deref().unwrap_or(&nothing);
     let beside = beside.get(&(record.source.to_string(), record.child_id.to_string()));
-    let Beside { transcript, diagnostics, degraded } = beside.cloned().unwrap_or_default();
+    let Beside { transcript, diagnostics, degraded, permission_waits } = beside.cloned().unwrap_or_default();
     let waiting_reason = match record.waiting_reason {
         Some(WaitingReason::Prompt) if live_children > 0 => Some(WaitingReason::Child),
         reason => reason,
@@ -302,7 +316,6 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let stale = record.freshness.stale.as_deref();
     // Nothing of an agent that is over goes on, whether or not its journal came to say so.
     let is_over = record.state.is_terminal();
-    let exit = facts.exit.clone().unwrap_or_default();
     Row {
         child_id: record.child_id.to_string(),
         source: record.source.to_string(),
@@ -337,12 +350,12 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         },
         evidence: Evidence {
             pid: record.process.map(|process| process.pid),
-            process_alive: record.process.map_or(Alive::Unknown, |process| process.alive),
+            process_alive: record.process_alive(),
         },
         outcome: RowOutcome {
             terminal: record.state.is_terminal().then_some(record.state),
-            exit_code: exit.code,
-            signal: exit.signal,
+            exit_code: facts.exit.as_ref().and_then(|exit| exit.code),
+            signal: facts.exit.as_ref().and_then(|exit| exit.signal.clone()),
             cause: record.capabilities.terminal_cause,
         },
         usage: facts.usage.clone(),
@@ -351,7 +364,7 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         result: None,
         capabilities: RowCapabilities {
             of_source: record.capabilities,
-            permission_waits: Capability::Unknown,
+            permission_waits: if permission_waits { Capability::Known } else { Capability::Unknown },
         },
         gap_detected: record.gap_detected,
         epoch_conflict: record.epoch_conflict.as_deref().map(str::to_owned),

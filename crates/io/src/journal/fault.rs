@@ -105,7 +105,7 @@ impl Fault {
         self
     }
 
-    pub(super) fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
         Self::new(FaultCode::Io, path, format!("cannot {doing} {}: {error}", path.display()))
     }
 

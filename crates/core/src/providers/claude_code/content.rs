@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::json::Scalar;
+use crate::json::{Late, Scalar};
 use crate::providers::shape::{Shape, members, scalars_are};
 
 /// What a message says: a text, or blocks.
@@ -46,7 +46,7 @@ impl<'a> Content<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) kind: Scalar<'a>,
-    pub(super) text: Scalar<'a>,
+    pub(super) text: Late<'a>,
     pub(super) id: Scalar<'a>,
     pub(super) name: Scalar<'a>,
     pub(super) input: Shape<Input<'a>>,

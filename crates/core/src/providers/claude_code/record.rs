@@ -14,7 +14,7 @@ use crate::providers::shape::{Shape, members};
 /// Reads `line` (without its line end) and lends the record to `use_it`.
 pub fn read<T>(line: &[u8], use_it: impl FnOnce(&Record<'_>) -> T) -> Result<T, RecordFault> {
     let text = json::check(line)?;
-    let parse = |text| serde_json::from_str::<Shape<Record<'_>>>(text).map(|shape| shape.0);
+    let parse = |text| json::from_text::<Shape<Record<'_>>>(text).map(|shape| shape.0);
     let record = if let Ok(record) = parse(text) {
         record.map(|record| use_it(&record))
     } else {

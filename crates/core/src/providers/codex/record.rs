@@ -36,7 +36,7 @@ pub(super) struct Record<'a> {
 
 impl<'a> Record<'a> {
     fn parse(text: &'a str) -> Result<Option<Self>, serde_json::Error> {
-        let Shape(Some(envelope)) = serde_json::from_str::<Shape<Envelope<'_>>>(text)? else {
+        let Shape(Some(envelope)) = json::from_text::<Shape<Envelope<'_>>>(text)? else {
             return Ok(None);
         };
         let Envelope { kind, timestamp, payload } = envelope;
@@ -45,7 +45,7 @@ impl<'a> Record<'a> {
             return Ok(Some(Self { kind, timestamp, is_bare: false, payload }));
         }
         // Only old journals come here, so only they are read twice.
-        let Shape(payload) = serde_json::from_str::<Shape<Payload<'_>>>(text)?;
+        let Shape(payload) = json::from_text::<Shape<Payload<'_>>>(text)?;
         let payload = payload.unwrap_or_default();
         let of_payload = payload.kind.text();
         let kind = match of_payload {

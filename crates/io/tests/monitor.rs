@@ -1,0 +1,217 @@
+//! A monitor over real files, with a real thread.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use agent_lifecycle_core::bridge::Content;
+use agent_lifecycle_core::contract::{Capability, Moment, State, WaitingReason};
+use agent_lifecycle_core::project::Config;
+use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_io::monitor::{Monitor, Notice, Options};
+use serde_json::{Value, json};
+
+/// How long anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn options(folder: &Path) -> Options {
+    Options {
+        folders: vec![folder.join("projects")],
+        files: Vec::new(),
+        spool: Some(folder.join("spool")),
+        home: None,
+        processes: false,
+        active_within: Duration::from_hours(24),
+        content: Content::Titles,
+        config: Config { corrections: true, ..Config::default() },
+        journal: None,
+        batch: Duration::from_millis(16),
+    }
+}
+
+fn open(options: Options) -> (Monitor, Receiver<Notice>) {
+    let (sender, notices) = channel();
+    let sender = Mutex::new(sender);
+    let monitor = Monitor::open(options, move |notice| {
+        let _ = sender.lock().unwrap().send(notice);
+    });
+    let monitor = monitor.unwrap();
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match notices.recv_timeout(left).expect("ready") {
+            Notice::Ready => return (monitor, notices),
+            Notice::Changes(changes) => assert!(changes.reset, "all there is comes at once"),
+            Notice::Diagnostic { code, message, .. } => println!("{code}: {message}"),
+            Notice::Questions(_) => {}
+        }
+    }
+}
+
+/// Waits until the rows are as `is_so` wants.
+fn wait(monitor: &Monitor, what: &str, is_so: impl Fn(&[Row]) -> bool) -> Vec<Row> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let rows = monitor.rows();
+        if is_so(&rows) {
+            return rows;
+        }
+        assert!(Instant::now() < until, "{what}: {rows:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn now() -> Moment {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Moment::from_unix_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
+fn line(session: &str, uuid: &str, mut record: Value) -> String {
+    record["sessionId"] = session.into();
+    record["uuid"] = uuid.into();
+    record["timestamp"] = now().to_text().into();
+    record.to_string() + "\n"
+}
+
+fn prompt(session: &str, id: &str) -> String {
+    let message = json!({"role": "user", "content": "Go."});
+    line(session, id, json!({"type": "user", "promptId": id, "message": message}))
+}
+
+fn call(session: &str, id: &str) -> String {
+    let block = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {}});
+    let message = json!({"id": format!("m-{id}"), "content": [block]});
+    line(session, &format!("u-{id}"), json!({"type": "assistant", "message": message}))
+}
+
+fn done(session: &str, id: &str) -> String {
+    let message = json!({"id": id, "stop_reason": "end_turn", "content": []});
+    line(session, &format!("u-{id}"), json!({"type": "assistant", "message": message}))
+}
+
+fn append(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn journal(folder: &Path, session: &str) -> PathBuf {
+    folder.join("projects/-w").join(format!("{session}.jsonl"))
+}
+
+#[test]
+fn sessions_appear_and_go_on_in_batches_of_changes() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    append(&journal(folder, "one"), &prompt("one", "p1"));
+    let (monitor, notices) = open(options(folder));
+    let rows = monitor.rows();
+    assert_eq!((rows.len(), rows[0].state), (1, State::Running));
+
+    // Half a line says nothing; the rest does.
+    let second = prompt("two", "p2");
+    append(&journal(folder, "two"), &second[..second.len() / 2]);
+    append(&journal(folder, "one"), &done("one", "m1"));
+    wait(&monitor, "the turn ends", |rows| rows[0].waiting_reason == Some(WaitingReason::Prompt));
+    assert_eq!(monitor.rows().len(), 1);
+    append(&journal(folder, "two"), &second[second.len() / 2..]);
+    wait(&monitor, "the second appears", |rows| rows.len() == 2);
+
+    // What was told adds up to the rows.
+    let mut told: Vec<String> = vec!["claude-code/one".to_owned()];
+    let mut states = Vec::new();
+    let until = Instant::now() + PATIENCE;
+    while !(told.contains(&"claude-code/two".to_owned()) && states.contains(&State::Waiting)) {
+        let left = until.saturating_duration_since(Instant::now());
+        if let Notice::Changes(changes) = notices.recv_timeout(left).expect("changes") {
+            assert!(!changes.reset);
+            told.extend(changes.upserted.iter().map(|row| row.key.clone()));
+            states.extend(changes.upserted.iter().map(|row| row.state));
+        }
+    }
+    let explained = monitor.explain("claude-code/one").unwrap();
+    assert_eq!(explained.evidence.last().unwrap().effect, "waiting prompt");
+    monitor.close();
+    monitor.close();
+}
+
+#[test]
+fn old_files_are_hidden_until_they_are_written() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let old = journal(folder, "old");
+    append(&old, &prompt("old", "p1"));
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(72);
+    fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    let (monitor, _notices) = open(options(folder));
+    assert_eq!((monitor.rows().len(), monitor.hidden()), (0, 1));
+    append(&old, &done("old", "m1"));
+    let rows = wait(&monitor, "it is read", |rows| rows.len() == 1);
+    assert_eq!((rows[0].turns.count, monitor.hidden()), (1, 0));
+}
+
+#[test]
+fn a_restart_goes_on_from_the_journal_and_doubles_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let with_journal = || Options { journal: Some(folder.join("monitor.jsonl")), ..options(folder) };
+    let path = journal(folder, "s");
+    append(&path, &(prompt("s", "p1") + &call("s", "t1")));
+    let (first, _notices) = open(with_journal());
+    wait(&first, "it runs", |rows| rows.first().is_some_and(|row| row.tools.open.len() == 1));
+    // A line that was half written when it stopped.
+    let rest = call("s", "t2");
+    append(&path, &rest[..10]);
+    first.close();
+    append(&path, &(rest[10..].to_owned() + &done("s", "m1")));
+    let (second, _notices) = open(with_journal());
+    let rows = second.rows();
+    assert_eq!((rows[0].tools.count, rows[0].turns.count, rows[0].late_evidence), (Some(2), 1, 0));
+    assert_eq!(rows[0].waiting_reason, Some(WaitingReason::Prompt));
+    second.close();
+    // A third time nothing is news.
+    let before = fs::read_to_string(folder.join("monitor.jsonl")).unwrap().lines().count();
+    let (third, _notices) = open(with_journal());
+    assert_eq!(json!(third.rows()), json!(rows));
+    third.close();
+    assert_eq!(fs::read_to_string(folder.join("monitor.jsonl")).unwrap().lines().count(), before);
+}
+
+#[test]
+fn a_hook_tells_of_a_permission_wait_and_its_call_ends_it() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let path = journal(folder, "s");
+    append(&path, &(prompt("s", "p1") + &call("s", "t1")));
+    let (monitor, _notices) = open(options(folder));
+    assert_eq!(monitor.rows()[0].capabilities.permission_waits, Capability::Unknown);
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash"});
+    let file =
+        json!({"spoolVersion": 1, "provider": "claude-code", "receivedAt": now().to_text(), "event": event});
+    append(&folder.join("spool/1.json"), &file.to_string());
+    let rows = wait(&monitor, "it waits", |rows| rows[0].state == State::Waiting);
+    assert_eq!(rows[0].waiting_reason, Some(WaitingReason::Permission));
+    assert_eq!(rows[0].capabilities.permission_waits, Capability::Known);
+    let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1"}]});
+    append(&path, &line("s", "r", json!({"type": "user", "message": result})));
+    wait(&monitor, "it runs again", |rows| rows[0].state == State::Running);
+}
+
+#[test]
+fn a_file_that_is_replaced_and_one_that_is_nothing_are_borne() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let path = journal(folder, "s");
+    append(&path, &prompt("s", "p1"));
+    append(&folder.join("projects/-w/notes.jsonl"), "{\"hello\":1}\n");
+    let (monitor, _notices) = open(options(folder));
+    let text = prompt("s", "p1") + &done("s", "m1");
+    fs::write(path.with_extension("tmp"), &text).unwrap();
+    fs::rename(path.with_extension("tmp"), &path).unwrap();
+    let rows = wait(&monitor, "the turn ends", |rows| rows[0].waiting_reason == Some(WaitingReason::Prompt));
+    assert_eq!((rows.len(), rows[0].turns.count), (1, 1));
+    append(&path, &prompt("s", "p3"));
+    wait(&monitor, "the next turn", |rows| rows[0].turns.count == 2);
+}
