@@ -21,6 +21,8 @@ export function doingWords(row: Row, now: number): string {
   const { attention } = row;
   if (attention !== null && attention.kind !== "prompt")
     parts.push(`for ${span(now - Date.parse(attention.since))}`);
+  const asked = row.waits.find(({ text }) => text !== undefined)?.text;
+  if (asked !== undefined) parts.push(asked);
   if (row.liveChildren > 0) parts.push(`${row.liveChildren} live`);
   const [tool, ...more] = row.tools.open;
   if (tool !== undefined) {
