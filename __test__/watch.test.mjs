@@ -64,11 +64,11 @@ test("off a terminal each change of a state is a line, and a signal ends it", as
   set([row("a", waits)]);
   const lines = await run.until(4);
   assert.deepEqual(lines.slice(0, 3), [
-    "2026-03-02T11:59:30Z     running            title of a",
-    "2026-03-02T11:59:30Z     running            [2Jone two",
-    "2026-03-02T12:00:01Z     waiting question   title of a",
+    "2026-03-02T11:59:30Z     running                    title of a",
+    "2026-03-02T11:59:30Z     running                    [2Jone two",
+    "2026-03-02T12:00:01Z     waiting question           title of a",
   ]);
-  assert.match(lines[3], /^\d{4}-.{18}Z removed {12}\[2Jone two$/);
+  assert.match(lines[3], /^\d{4}-.{18}Z removed {20}\[2Jone two$/);
   assert.equal(await run.end("SIGTERM"), 0);
 });
 

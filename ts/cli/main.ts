@@ -8,6 +8,7 @@ import type * as Hook from "./hook.js";
 import type * as HookRun from "../hook-run.js";
 import type * as Journal from "./journal.js";
 import type * as Status from "./status.js";
+import type * as Tail from "./tail.js";
 import type * as Validate from "./validate.js";
 import type * as Watch from "./watch.js";
 
@@ -46,7 +47,7 @@ const COMMANDS: Record<string, () => Command> = {
   explain: () => (require("./explain.js") as typeof Explain).explain,
   validate: () => (require("./validate.js") as typeof Validate).validate,
   journal: () => (require("./journal.js") as typeof Journal).journal,
-  tail: () => (require("./journal.js") as typeof Journal).tail,
+  tail: () => (require("./tail.js") as typeof Tail).tail,
   hook: () => (require("./hook.js") as typeof Hook).hook,
 };
 

@@ -136,7 +136,7 @@ const lineWords = (row: Row): string => stateWords(row) + (row.freshness.stale ?
 const TITLE = 120;
 
 const line = (time: string, words: string, row: Row): string =>
-  `${time.padEnd(24)} ${words.padEnd(18)} ${fit(titleWords(row), TITLE)}`.trimEnd();
+  `${time.padEnd(24)} ${words.padEnd(26)} ${fit(titleWords(row), TITLE)}`.trimEnd();
 
 const over = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {
