@@ -311,7 +311,9 @@ test(
     await shown.until((all) => /^› running +└─ title of b/m.test(text(all)));
     shown.keys("Enter", "e");
     await shown.until((all) => /── why/.test(text(all)) && / key +b/.test(text(all)));
-    shown.resize(60, 12);
+    shown.keys("Escape");
+  await shown.until((all) => !/── why/.test(text(all)));
+  shown.resize(60, 12);
     const small = await shown.until((all) => all.length === 12 && all.at(-1).startsWith(" ↑↓ select"));
     assert.match(small[1], /STATE/);
     assert.equal(shown.flags(), "1 0 0");
