@@ -312,8 +312,8 @@ test(
     shown.keys("Enter", "e");
     await shown.until((all) => /── why/.test(text(all)) && / key +b/.test(text(all)));
     shown.keys("Escape");
-  await shown.until((all) => !/── why/.test(text(all)));
-  shown.resize(60, 12);
+    await shown.until((all) => !/── why/.test(text(all)));
+    shown.resize(60, 12);
     const small = await shown.until((all) => all.length === 12 && all.at(-1).startsWith(" ↑↓ select"));
     assert.match(small[1], /STATE/);
     assert.equal(shown.flags(), "1 0 0");
