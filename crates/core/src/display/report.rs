@@ -131,7 +131,12 @@ fn waits_for(row: &Shown, now: Moment) -> Option<String> {
         None => "since when is unknown".to_owned(),
     };
     let open = if row.waits > 1 { format!("; {} waits are open", row.waits) } else { String::new() };
-    Some(format!("{why}, {since}{open}"))
+    // What is foreign comes last.
+    let said = row
+        .wait_text
+        .as_deref()
+        .map_or(String::new(), |said| format!("; in its own words: {}", safe(said, PHRASE_COLUMNS)));
+    Some(format!("{why}, {since}{open}{said}"))
 }
 
 fn doing(row: &Shown, now: Moment) -> String {

@@ -23,6 +23,8 @@ pub struct Shown {
     pub(super) state_since: Option<Moment>,
     pub(super) waiting_reason: Option<WaitingReason>,
     pub(super) waits: usize,
+    /// What the agent says that it waits for, in the oldest open wait.
+    pub(super) wait_text: Option<String>,
     pub(super) turn_outcome: Option<Outcome>,
     pub(super) activity: Option<String>,
     /// How many tools it started. Where that is known, a tool that is not here is not open.
@@ -126,6 +128,7 @@ fn read_row(row: &Json, at: usize) -> Result<Shown, RowsFault> {
         state_since: moment(row.get("stateSince")),
         waiting_reason: row.text_at("waitingReason").and_then(WaitingReason::parse),
         waits: items(row.get("waits")).len(),
+        wait_text: items(row.get("waits")).first().and_then(|wait| text(wait.get("text"))),
         turn_outcome: within(row, "turn", "outcome").and_then(Json::text).and_then(Outcome::parse),
         activity: text(row.get("activity")),
         tools: whole(within(row, "tools", "count")),
