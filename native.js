@@ -838,6 +838,7 @@ module.exports = nativeBinding
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
+module.exports.NativeMonitor = nativeBinding.NativeMonitor
 module.exports.NativeParser = nativeBinding.NativeParser
 module.exports.NativePipeline = nativeBinding.NativePipeline
 module.exports.NativeProjector = nativeBinding.NativeProjector

@@ -13,6 +13,7 @@ pub mod display;
 mod error;
 pub mod follow;
 pub mod journal;
+pub mod monitor;
 pub mod parser;
 pub mod pipeline;
 pub mod projector;

@@ -70,6 +70,16 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
+export type { Evidence, Explanation } from "./explanation.js";
+export { openMonitor } from "./monitor.js";
+export type {
+  Monitor,
+  MonitorAnswer,
+  MonitorDiagnostic,
+  MonitorOptions,
+  MonitorQuestion,
+  MonitorSource,
+} from "./monitor.js";
 export { observeJsonlSession } from "./observe.js";
 export type { ObserveJsonlSessionOptions } from "./observe.js";
 export type { AgentJournalRole, AgentObservationDiagnostic } from "./observed-journal.js";

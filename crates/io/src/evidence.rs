@@ -74,6 +74,13 @@ pub fn processes(home: Option<&Path>) -> HashMap<SessionName, Process> {
     found
 }
 
+/// The folders where the agents of this user keep their journals, also those that are not there yet.
+#[must_use]
+pub fn journal_folders(home: Option<&Path>) -> Vec<PathBuf> {
+    let places = providers::ALL.iter().flat_map(|provider| provider.places());
+    places.filter_map(|place| folder_of(place, home)).collect()
+}
+
 /// The folder that `place` means on this machine.
 #[must_use]
 pub fn folder_of(place: &Place, home: Option<&Path>) -> Option<PathBuf> {

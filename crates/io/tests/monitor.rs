@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ fn options(folder: &Path) -> Options {
         spool: Some(folder.join("spool")),
         home: None,
         processes: false,
-        active_within: Duration::from_secs(86_400),
+        active_within: Duration::from_hours(24),
         content: Content::Titles,
         config: Config { corrections: true, ..Config::default() },
         journal: None,
@@ -33,8 +34,9 @@ fn options(folder: &Path) -> Options {
 
 fn open(options: Options) -> (Monitor, Receiver<Notice>) {
     let (sender, notices) = channel();
+    let sender = Mutex::new(sender);
     let monitor = Monitor::open(options, move |notice| {
-        let _ = sender.send(notice);
+        let _ = sender.lock().unwrap().send(notice);
     });
     let monitor = monitor.unwrap();
     let until = Instant::now() + PATIENCE;
@@ -141,7 +143,7 @@ fn old_files_are_hidden_until_they_are_written() {
     let folder = place.path();
     let old = journal(folder, "old");
     append(&old, &prompt("old", "p1"));
-    let long_ago = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(72);
     fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
     let (monitor, _notices) = open(options(folder));
     assert_eq!((monitor.rows().len(), monitor.hidden()), (0, 1));

@@ -74,6 +74,8 @@ struct Queue {
     /// The following thread waits for room.
     is_awaited: bool,
     is_closed: bool,
+    /// Who waits is to look after something else.
+    is_woken: bool,
 }
 
 /// See the module.
@@ -122,7 +124,7 @@ impl Client {
     pub(super) fn take(&self, wait: Duration) -> (Option<Event>, bool) {
         let until = Instant::now() + wait;
         let mut queue = self.queue();
-        while queue.events.is_empty() && !queue.is_closed {
+        while queue.events.is_empty() && !queue.is_closed && !std::mem::take(&mut queue.is_woken) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -139,6 +141,12 @@ impl Client {
     #[cfg(test)]
     pub(super) fn waiting_bytes(&self) -> usize {
         self.queue().bytes
+    }
+
+    /// Lets who waits for an event go on without one.
+    pub(super) fn wake_taker(&self) {
+        self.queue().is_woken = true;
+        self.arrived.notify_all();
     }
 
     pub(super) fn close(&self) {

@@ -98,6 +98,12 @@ impl Follower {
         self.hub.inbox.command(Command::Remove(key));
     }
 
+    /// Something that lets who waits for the next event go on without one.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(Arc::clone(&self.client))
+    }
+
     /// The next event, which is waited for.
     #[must_use]
     pub fn next(&self, wait: Duration) -> Option<Event> {
@@ -113,6 +119,22 @@ impl Follower {
         let key = Key(NEXT.fetch_add(1, Ordering::Relaxed));
         self.hub.inbox.command(Command::Add { key, client: Arc::clone(&self.client), target, poll });
         key
+    }
+}
+
+/// See [`Follower::waker`].
+pub struct Waker(Arc<Client>);
+
+impl Waker {
+    /// Lets who waits go on; where nobody does, the next one.
+    pub fn wake(&self) {
+        self.0.wake_taker();
+    }
+}
+
+impl std::fmt::Debug for Waker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Waker")
     }
 }
 

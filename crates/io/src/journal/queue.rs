@@ -73,6 +73,9 @@ struct State {
     bytes: usize,
     arrivals: u64,
     is_closed: bool,
+    /// Whether the thread has ended, and whom to tell when it does.
+    has_ended: bool,
+    at_end: Vec<Box<dyn FnOnce() + Send>>,
     notices: Vec<Notice>,
 }
 
@@ -146,6 +149,28 @@ impl Queue {
     pub(super) fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_one();
+    }
+
+    /// Calls `done` when the thread has ended, or now if it has.
+    pub(super) fn at_end(&self, done: Box<dyn FnOnce() + Send>) {
+        let mut state = self.state();
+        if !state.has_ended {
+            return state.at_end.push(done);
+        }
+        drop(state);
+        done();
+    }
+
+    /// The thread has ended.
+    pub(super) fn end(&self) {
+        let waiting = {
+            let mut state = self.state();
+            state.has_ended = true;
+            std::mem::take(&mut state.at_end)
+        };
+        for done in waiting {
+            done();
+        }
     }
 
     /// Waits for something to do.
@@ -235,6 +260,11 @@ impl Queue {
 }
 
 impl Group {
+    /// Whether a request has more than is in this group.
+    pub(super) fn is_partial(&self) -> bool {
+        self.appends.iter().zip(&self.ranges).any(|(append, range)| range.end < append.drafts.len())
+    }
+
     /// The drafts, in order.
     pub(super) fn drafts(&self) -> Vec<&Draft> {
         self.appends

@@ -59,6 +59,7 @@ impl Journal {
                 run(engine, &queue);
                 // After the engine, so that whoever opens the journal next finds it wholly closed.
                 drop(registration);
+                queue.end();
             };
             std::thread::Builder::new().name("journal".to_owned()).spawn(run)
         };
@@ -120,15 +121,8 @@ impl Journal {
 
     /// Takes no more requests. What waits is done first; then the path is free again, and `done` is called.
     pub fn close(&self, done: impl FnOnce() + Send + 'static) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.queue.close();
-        let Some(thread) = thread else { return done() };
-        // The journal's thread cannot tell that it has ended.
-        let waiting = std::thread::Builder::new().name("journal-close".to_owned()).spawn(move || {
-            let _ = thread.join();
-            done();
-        });
-        drop(waiting);
+        self.queue.at_end(Box::new(done));
     }
 
     /// As [`Journal::join`], for a process that ends: what waits is written if the lock is free, and not waited for else.
@@ -221,14 +215,24 @@ fn run(mut engine: Engine, queue: &Queue) {
 /// Takes the lock once and writes what waits, group by group.
 fn append(engine: &mut Engine, queue: &Queue) -> bool {
     let mut must_pause = false;
+    // The last group is answered when the lock is free again, so that whoever waited for it finds it free.
+    let mut last = None;
     let arrivals = queue.arrivals();
     let outcome = engine.under_lock(|engine, held| {
         let since = engine.system.elapsed();
         let mut opened = engine.open_to_append()?;
         while let Some(group) = queue.group() {
+            if let Some((group, outcome)) = last.take() {
+                queue.answer(group, &outcome);
+            }
             let outcome = engine.append(held, &mut opened, &group.drafts());
             let has_failed = outcome.is_err();
-            queue.answer(group, &outcome);
+            if group.is_partial() {
+                // What is left of it comes before all that waits.
+                queue.answer(group, &outcome);
+            } else {
+                last = Some((group, outcome));
+            }
             must_pause = engine.must_pause(since);
             if has_failed || must_pause {
                 break;
@@ -236,6 +240,9 @@ fn append(engine: &mut Engine, queue: &Queue) -> bool {
         }
         Ok(())
     });
+    if let Some((group, outcome)) = last {
+        queue.answer(group, &outcome);
+    }
     // Those that came during the wait have not waited for as long, and wait on.
     if let Err(fault) = outcome {
         let refused = Err(fault);

@@ -13,6 +13,7 @@ pub mod spool;
 mod watch;
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
@@ -26,7 +27,7 @@ use agent_lifecycle_core::project::rows::Row;
 pub use options::{Notice, Options};
 pub use questions::{Answer, Asked};
 
-use crate::follow::Follower;
+use crate::follow::{Follower, Waker};
 use crate::journal::Fault;
 use crate::status::moment;
 use live::Live;
@@ -46,12 +47,13 @@ pub enum OpenFault {
 #[derive(Debug)]
 pub struct Monitor {
     shared: Arc<Shared>,
+    waker: Waker,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Monitor {
     /// Opens a monitor. `sink` is called on its thread, and must return at once.
-    pub fn open(options: Options, sink: impl Fn(Notice) + Send + 'static) -> Result<Self, OpenFault> {
+    pub fn open(options: Options, sink: impl Fn(Notice) + Send + Sync + 'static) -> Result<Self, OpenFault> {
         let (recorder, before) = match &options.journal {
             Some(path) => {
                 let (recorder, before) = Recorder::open(path, options.config).map_err(OpenFault::Journal)?;
@@ -62,12 +64,17 @@ impl Monitor {
         let live = Live::new(options.config, options.content, before, recorder.is_some());
         let shared = Arc::new(Shared { live: Mutex::new(live), state: Mutex::new(State::default()) });
         let follower = Follower::open(|| {}).map_err(OpenFault::Io)?;
-        let watch = Watch::new(options, Arc::clone(&shared), follower, recorder, Box::new(sink));
-        let thread = std::thread::Builder::new()
-            .name("agent-lifecycle-monitor".to_owned())
-            .spawn(move || watch.run())
-            .map_err(OpenFault::Io)?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        let waker = follower.waker();
+        let sink: Arc<dyn Fn(Notice) + Send + Sync> = Arc::new(sink);
+        let watch = Watch::new(options, Arc::clone(&shared), follower, recorder, Arc::clone(&sink));
+        let run = move || {
+            if catch_unwind(AssertUnwindSafe(|| watch.run())).is_err() {
+                let message = "the monitor has stopped: a fault in agent-lifecycle".to_owned();
+                sink(Notice::Diagnostic { code: "internal", path: None, message });
+            }
+        };
+        let thread = std::thread::Builder::new().name("agent-lifecycle-monitor".to_owned()).spawn(run);
+        Ok(Self { shared, waker, thread: Mutex::new(Some(thread.map_err(OpenFault::Io)?)) })
     }
 
     /// All rows in tree order.
@@ -122,11 +129,13 @@ impl Monitor {
 
     fn touch(&self) {
         self.shared.state().is_touched = true;
+        self.waker.wake();
     }
 
     /// Ends it: what waits is written. It may take two seconds.
     pub fn close(&self) {
         self.shared.state().is_closing = true;
+        self.waker.wake();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();

@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_secs(1);
 const SLOW_TICKS: u32 = 2;
 
 /// Where notices go.
-pub(super) type Sink = Box<dyn Fn(Notice) + Send>;
+pub(super) type Sink = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// What the thread shares with whoever asks.
 #[derive(Debug)]
@@ -333,7 +333,7 @@ impl Watch {
         let changes = self.is_ready.then(|| live.changes_since(self.cursor.as_deref()));
         drop(live);
         if let Some(recorder) = &mut self.recorder {
-            recorder.append(record, &*self.sink);
+            recorder.append(&record, &*self.sink);
         }
         self.told_at = Instant::now();
         self.is_changed = false;

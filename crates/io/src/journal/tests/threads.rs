@@ -37,7 +37,8 @@ fn appended_is_there_and_the_file_is_private() {
     let journal = open(&path);
     assert_eq!(append(&journal, vec![draft("a", 1), draft("a", 2)]), [Ok(1), Ok(2)]);
     assert_eq!(append(&journal, vec![]), []);
-    // An answer comes before the lock is given back.
+    // An answer comes when the lock is free again.
+    assert!(!path.with_file_name("j.jsonl.lock").exists());
     journal.join();
     assert_eq!(std::fs::read_to_string(&path).expect("there"), line("a", 1, 1) + &line("a", 2, 2));
     #[cfg(unix)]
@@ -201,6 +202,29 @@ fn a_panic_in_one_task_leaves_the_journal_usable() {
     assert_eq!(fault.outcome, crate::journal::Outcome::Unknown);
     assert_eq!(append(&journal, vec![draft("a", 2)]), [Ok(2)]);
     journal.join();
+}
+
+#[test]
+fn the_end_of_the_process_writes_what_waits_but_waits_for_nobody() {
+    let (_folder, path) = folder();
+    let options = Options { lock_timeout: Duration::from_hours(1), ..Options::default() };
+    let journal = Journal::open(&path, options).expect("free");
+    let (sender, receiver) = mpsc::channel();
+    let first = sender.clone();
+    journal.append(vec![draft("a", 1)], move |answered| first.send(answered).expect("waited for"));
+    journal.end();
+    assert_eq!(receiver.recv().expect("answered"), [Ok(1)]);
+    drop(journal);
+
+    let lock = path.with_file_name("j.jsonl.lock");
+    std::fs::create_dir(&lock).expect("free");
+    let pid = std::process::id();
+    std::fs::write(lock.join("owner.json"), format!("{{\"pid\":{pid},\"token\":\"t\"}}")).expect("free");
+    let journal = Journal::open(&path, options).expect("free");
+    journal.append(vec![draft("a", 2)], move |answered| sender.send(answered).expect("waited for"));
+    journal.end();
+    let answered = receiver.recv().expect("answered");
+    assert_eq!(answered[0].as_ref().expect_err("held").code, FaultCode::LockTimeout);
 }
 
 #[test]
