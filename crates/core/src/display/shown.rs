@@ -9,6 +9,7 @@ use crate::contract::identity::identity;
 use crate::contract::limits::SAFE_INTEGER;
 use crate::contract::{Moment, State, WaitingReason};
 use crate::json::{self, Json, JsonFault};
+use crate::project::Alive;
 
 /// One row as a report shows it. What is `None` is not known.
 #[derive(Clone, Debug)]
@@ -39,8 +40,8 @@ pub struct Shown {
     pub(super) is_stale: Option<bool>,
     pub(super) stale_reason: Option<String>,
     pub(super) reconcile: Option<Reconcile>,
-    /// Whether evidence says that its process does not live.
-    pub(super) is_process_dead: bool,
+    /// Whether its process lives.
+    pub(super) process_alive: Alive,
     pub(super) exit_code: Option<f64>,
     pub(super) signal: Option<String>,
     pub(super) is_cause_known: bool,
@@ -144,7 +145,11 @@ fn read_row(row: &Json, at: usize) -> Result<Shown, RowsFault> {
         },
         stale_reason: text(of_freshness("reason")),
         reconcile,
-        is_process_dead: within(row, "evidence", "processAlive").and_then(Json::text) == Some("no"),
+        process_alive: match within(row, "evidence", "processAlive").and_then(Json::text) {
+            Some("yes") => Alive::Yes,
+            Some("no") => Alive::No,
+            _ => Alive::Unknown,
+        },
         exit_code,
         signal: text(within(row, "outcome", "signal")),
         is_cause_known: within(row, "outcome", "cause").and_then(Json::text) == Some("known"),
