@@ -289,3 +289,19 @@ test("options that there are not are refused by name, those of others too", () =
   refused("invalid_option", "end", () => projector.applyJsonl("", { end: 1 }));
   refused("invalid_option", "corrections", () => new LifecycleProjector({ corrections: 1 }));
 });
+
+test("version and place reach the row of the session, and of nobody else", () => {
+  const given = { ...options, agentVersion: "1.4.0", cwd: "/work/place" };
+  const rows = play(
+    [[ofChild({ kind: "tool.started", toolId: "x", name: "Bash" })], [started], [child]],
+    given,
+  ).list();
+  assert.deepEqual(
+    rows.map(({ childId, agentVersion, place }) => [childId, agentVersion, place.cwd]).toSorted(),
+    [
+      ["c", null, null],
+      ["s", "1.4.0", "/work/place"],
+    ],
+  );
+  refused("invalid_argument", "cwd", () => bridgeAgentEvents({ ...options, cwd: 1 }));
+});

@@ -5,6 +5,7 @@ use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
 use agent_lifecycle_core::bridge::{Content, Former, FormerLife, Session};
 use agent_lifecycle_core::contract::identity::identity;
 use agent_lifecycle_core::contract::{Capabilities, Capability, State, Timestamp};
+use agent_lifecycle_core::providers::Facts;
 use napi::{Env, Result};
 use napi_derive::napi;
 
@@ -28,6 +29,10 @@ pub struct NativeBridgeOptions {
     pub external: bool,
     /// Whether everything from its start is told.
     pub history: bool,
+    /// The version of the agent program.
+    pub agent_version: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
     /// What is known of the session before.
     pub former: Option<NativeFormer>,
 }
@@ -89,6 +94,8 @@ impl NativeBridge {
             external,
             history,
             former,
+            agent_version,
+            cwd,
         } = options;
         let given = [("source", &source), ("sourceEpoch", &source_epoch), ("sessionId", &session_id)];
         for (path, id) in given {
@@ -116,7 +123,8 @@ impl NativeBridge {
         let session =
             Session { source, provider, session_id, epoch: source_epoch, content, external, capabilities };
         let former = former.map(|former| former_of(env, former)).transpose()?;
-        Ok(Self { bridge: DirectBridge::new(session, former) })
+        let facts = Facts { agent_version, cwd, ..Facts::default() };
+        Ok(Self { bridge: DirectBridge::new(session, facts, former) })
     }
 
     /// The events that the agent event in `text` makes, as the JSON text of an array.

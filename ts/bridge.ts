@@ -1,5 +1,9 @@
 // Agent events to schema-v1 events: the one way into the projection for a host's own agents and mappings.
-import { type AgentLifecycleEvent, assertAgentLifecycleEvent } from "./agent-event.js";
+import {
+  type AgentLifecycleEvent,
+  assertAgentLifecycleEvent,
+  validateAgentLifecycleEvent,
+} from "./agent-event.js";
 import { booleanOption, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
 import type { LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
@@ -30,6 +34,10 @@ export interface AgentBridgeOptions {
    * says that the earlier process is gone: a life that has not ended gets its exit. Without anything known it changes nothing.
    */
   resume?: Pick<LifecycleProjector, "epoch" | "list">;
+  /** The version of the agent program, for the row of the session. */
+  agentVersion?: string;
+  /** Where the agent works, for the row of the session. */
+  cwd?: string;
 }
 
 /** Where an agent event comes from. The same record gives the same event ids, so a second reading changes nothing. */
@@ -81,6 +89,8 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
     content: optionalText(given.content, "content") ?? "titles",
     external: booleanOption(given.external, "external") ?? false,
     history: booleanOption(given.history, "history") ?? true,
+    ...set("agentVersion", optionalText(given.agentVersion, "agentVersion")),
+    ...set("cwd", optionalText(given.cwd, "cwd")),
   };
   const bridge = callNative((addon) => new addon.NativeBridge(native));
   return {
@@ -110,6 +120,8 @@ const OPTIONS = [
   "external",
   "history",
   "resume",
+  "agentVersion",
+  "cwd",
 ] as const;
 const CONTEXT = ["at", "turnId", "uuid", "journal", "offset", "index"] as const;
 
@@ -146,10 +158,10 @@ function set<Key extends string, Value>(key: Key, value: Value | undefined): { [
 function utc(time: string | undefined): string {
   if (time === undefined) return new Date().toISOString();
   if (/(?:Z|\+00:00)$/.test(time)) return time;
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) {
+  // By the rule for `occurredAt`.
+  if (!validateAgentLifecycleEvent({ kind: "session.stopped", occurredAt: time }).ok) {
     const message = "at must be an ISO date-time, such as 2026-05-17T22:29:21Z";
     throw new LifecycleError("invalid_timestamp", message, { path: "at" });
   }
-  return date.toISOString();
+  return new Date(time).toISOString();
 }

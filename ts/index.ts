@@ -54,6 +54,8 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { hookSettings } from "./hooks.js";
+export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
 export { JsonlLifecycleJournal } from "./journal.js";
@@ -108,6 +110,8 @@ export type {
   AgentLifecyclePublisherOptions,
   AgentLifecycleSink,
 } from "./publisher.js";
+export { openPublisher } from "./publisher-file.js";
+export type { AgentPublisher, OpenPublisherOptions } from "./publisher-file.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";

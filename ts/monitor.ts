@@ -103,6 +103,20 @@ export interface Monitor extends AsyncDisposable {
 }
 
 const DAY_MS = 86_400_000;
+const OPTIONS = [
+  "sources",
+  "activeWithinMs",
+  "content",
+  "journal",
+  "staleAfterMs",
+  "reconcileDeadlineMs",
+  "onChange",
+  "onDiagnostic",
+  "reconcile",
+  "signal",
+  "ref",
+  "home",
+] as const;
 
 type Notice =
   | { kind: "changes"; changes: ChangeSet }
@@ -117,7 +131,7 @@ type Notice =
  * @throws {LifecycleError} `invalid_option`, `invalid_argument`, or the code of the journal's fault, as a rejection.
  */
 export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
-  const given = optionsArgument(options, "options");
+  const given = optionsArgument(options, "options", OPTIONS);
   const { onChange, onDiagnostic, reconcile, signal } = given;
   const { isDefault, paths, streams, sessions } = sourcesOf(given.sources);
   signal?.throwIfAborted();

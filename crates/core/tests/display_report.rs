@@ -161,7 +161,9 @@ fn how_fresh_it_is() {
         ),
         (
             stale(json!("unavailable")),
-            "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it".to_owned(),
+            format!(
+                "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it"
+            ),
         ),
         (
             stale(json!("pending")),
