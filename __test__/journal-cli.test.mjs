@@ -46,7 +46,7 @@ test("verify, repair, replay and rotate", (t) => {
   assert.match(rotated.stdout, /the old ones are in .*j\.jsonl\.1\n$/);
   const again = JSON.parse(run("journal", "replay", file, "--json").stdout);
   assert.deepEqual(
-    again.rows.map(({ state }) => state),
+    again.rows.map((row) => row.state),
     ["created"],
   );
 });
