@@ -48,10 +48,15 @@ export type LifecycleErrorCode =
   | "lock_not_released"
   | "lock_restore_failed"
   | "more_faults"
+  | "publisher_closed"
+  | "publisher_lost"
+  | "publisher_overflow"
+  | "state_directory"
   | "too_deep"
   | "torn_stream"
   | "unknown_field"
   | "unreadable"
+  | "unusable_settings"
   | (string & {});
 
 /** One fault of a value that has several. */
