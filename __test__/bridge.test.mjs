@@ -157,7 +157,9 @@ test("what is wrong is refused by name", () => {
   refused("invalid_option", "external", () => bridgeAgentEvents({ ...options, external: 1 }));
   const bridge = bridgeAgentEvents(options);
   refused("invalid_outcome", "$.outcome", () => bridge.push({ kind: "agent.done" }));
-  refused("invalid_timestamp", "at", () => bridge.push(started, { at: "now" }));
+  for (const time of ["now", "2026", "2026-02-30T08:00:00+01:00", "2026-03-02 08:00:00"]) {
+    refused("invalid_timestamp", "at", () => bridge.push(started, { at: time }));
+  }
   refused("invalid_option", "offset", () => bridge.push(started, { at: at(0), offset: -1 }));
 });
 

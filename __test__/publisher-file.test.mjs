@@ -39,7 +39,8 @@ const linesOf = (file) =>
   fs
     .readFileSync(file, "utf8")
     .split("\n")
-    .filter((line) => line !== "")
+    // What stands behind the last line end is being written.
+    .slice(0, -1)
     .map((line) => JSON.parse(line));
 
 /** Projects lines; every one must be taken. */

@@ -52,12 +52,13 @@ export type LifecycleErrorCode =
   | "publisher_lost"
   | "publisher_overflow"
   | "state_directory"
-  | "unusable_settings"
   | "unavailable"
+  | "unusable_settings"
   | "too_deep"
   | "torn_stream"
   | "unknown_field"
   | "unreadable"
+  | "unusable_settings"
   | (string & {});
 
 /** One fault of a value that has several. */

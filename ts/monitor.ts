@@ -145,6 +145,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     home,
     activeWithinMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
     content: optionalText(given.content, "content") ?? "titles",
+    asks: reconcile !== undefined,
     projector: {
       ...set("staleAfterMs", numberOption(given.staleAfterMs, "staleAfterMs")),
       ...set("reconcileDeadlineMs", numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs")),

@@ -161,9 +161,7 @@ fn how_fresh_it_is() {
         ),
         (
             stale(json!("unavailable")),
-            format!(
-                "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it"
-            ),
+            "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it".to_owned(),
         ),
         (
             stale(json!("pending")),

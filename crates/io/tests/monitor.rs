@@ -27,6 +27,7 @@ fn options(folder: &Path) -> Options {
         active_within: Duration::from_hours(24),
         content: Content::Titles,
         config: Config { corrections: true, ..Config::default() },
+        asks: false,
         journal: None,
         batch: Duration::from_millis(16),
     }

@@ -256,9 +256,16 @@ impl Live {
         }
     }
 
-    /// Questions that were not given to the host yet.
-    pub fn take_questions(&mut self) -> Vec<super::questions::Asked> {
-        self.questions.take(self.pipeline.projector())
+    /// Questions that were not given to the host yet. With `asks` the host asks, and rows say so.
+    pub fn take_questions(&mut self, asks: bool, now: Moment) -> Vec<super::questions::Asked> {
+        let questions = self.questions.take(self.pipeline.projector());
+        if asks {
+            let projector = self.pipeline.projector_mut();
+            for question in &questions {
+                projector.request_reconciliation(&question.source, &question.child_id, &question.reason, now);
+            }
+        }
+        questions
     }
 
     /// Takes an answer about a child.

@@ -307,7 +307,7 @@ impl Watch {
         if is_slow {
             live.look_beside();
         }
-        let questions = live.take_questions();
+        let questions = live.take_questions(self.options.asks, reading.now);
         drop(live);
         self.is_changed = true;
         if !questions.is_empty() {
