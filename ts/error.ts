@@ -53,7 +53,6 @@ export type LifecycleErrorCode =
   | "publisher_overflow"
   | "state_directory"
   | "unavailable"
-  | "unusable_settings"
   | "too_deep"
   | "torn_stream"
   | "unknown_field"
