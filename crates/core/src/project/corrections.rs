@@ -25,6 +25,7 @@ pub(super) enum Op {
     Request,
     Unanswered,
     Stale,
+    Spare,
     Lost,
     Miss,
     AdvanceEpoch,
@@ -34,12 +35,13 @@ pub(super) enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Correct,
         Self::Agree,
         Self::Request,
         Self::Unanswered,
         Self::Stale,
+        Self::Spare,
         Self::Lost,
         Self::Miss,
         Self::AdvanceEpoch,
@@ -55,6 +57,7 @@ impl Op {
             Self::Request => "request",
             Self::Unanswered => "unanswered",
             Self::Stale => "stale",
+            Self::Spare => "spare",
             Self::Lost => "lost",
             Self::Miss => "miss",
             Self::AdvanceEpoch => "advance_epoch",
@@ -342,7 +345,8 @@ impl Projector {
                     deadline,
                 )
             }
-            Op::Lost => record.lose(at, correction.deadline),
+            Op::Lost => record.lose(at),
+            Op::Spare => record.spare(),
             Op::Miss => record.miss(correction.misses.unwrap_or(0), at),
             Op::Correct | Op::Agree | Op::Admit => {
                 let state = correction.to.as_deref().and_then(State::parse).unwrap_or(record.state);

@@ -304,6 +304,7 @@ impl Projector {
         let mut applied = Applied::new(status, note, Some(key));
         applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
         self.watch_again(key, before);
+        self.spare(key);
         Ok(applied)
     }
 }

@@ -145,15 +145,12 @@ impl Projector {
         let mut stale = Vec::new();
         for key in known {
             let Some(record) = self.get(key).filter(|record| !record.state.is_terminal()) else { continue };
-            let counted = record.authority.as_ref().and_then(|authority| authority.missed);
             let misses = if named.contains(&*record.child_id) {
                 0
             } else {
                 record.misses_after(snapshot.observed_at, grace)
             };
-            let is_unchanged = misses == counted.map_or(0, |missed| missed.count);
-            // A count that stays at its bound is not written again and again.
-            if is_unchanged && (misses == 0 || record.freshness.stale.is_some()) {
+            if misses == 0 && record.missed().is_none() {
                 continue;
             }
             let is_spared = record.is_idle_and_alive();
@@ -166,7 +163,7 @@ impl Projector {
             let mark = Correction {
                 op: Op::Stale,
                 reason: Some(Cow::Borrowed(Note::CompleteSnapshotMissing.as_str())),
-                threshold: Some(snapshot.observed_at),
+                threshold: self.get(key).and_then(|record| record.missed()?.threshold()),
                 deadline: Some(deadline),
                 ..miss.clone()
             };
