@@ -158,7 +158,9 @@ fn how_fresh_it_is() {
         ),
         (
             stale(json!("unavailable")),
-            format!("stale (silence), last evidence 10 min ago; there is nobody to ask; {due}"),
+            format!(
+                "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it"
+            ),
         ),
         (
             stale(json!("pending")),

@@ -8,10 +8,10 @@ use std::hash::Hasher as _;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::life::child_id as life_id;
-use super::{Bridge, Item, Scope, Session};
+use super::{Bridge, Former, Item, Scope, Session};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Moment, State, Timestamp, WaitingReason};
-use crate::providers::Said;
+use crate::providers::{Facts, Said};
 
 /// Where an agent event comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,16 +30,20 @@ pub struct DirectBridge {
     bridge: Bridge,
     epoch: String,
     session_id: String,
+    /// What no event has carried yet.
+    facts: Option<Facts>,
     /// Events that came from nowhere.
     said: u64,
+    /// What the first event goes on from.
+    former: Option<Former>,
 }
 
 impl DirectBridge {
-    /// A bridge for one session.
+    /// A bridge for one session, which goes on from what is known of it. The first event of its own agent carries `facts`.
     #[must_use]
-    pub fn new(session: Session) -> Self {
+    pub fn new(session: Session, facts: Facts, former: Option<Former>) -> Self {
         let (epoch, session_id) = (session.epoch.clone(), session.session_id.clone());
-        Self { bridge: Bridge::new(session), epoch, session_id, said: 0 }
+        Self { bridge: Bridge::new(session), epoch, session_id, facts: Some(facts), said: 0, former }
     }
 
     /// The events that `event` makes, in order. `turn_id` is the turn that it belongs to, where that is known.
@@ -50,7 +54,18 @@ impl DirectBridge {
         turn_id: Option<&str>,
         origin: &Origin,
     ) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
+        if let Some(former) = self.former.take() {
+            let name = self.name(&Origin::Said);
+            self.bridge.resume(former, name, &at, &mut |event| events.push(event));
+        }
         let name = self.name(origin);
+        if let Some(facts) = self.facts.take() {
+            let said = Said::Facts(facts);
+            let (scope, at) = (Scope::Root, at.clone());
+            let item = Item { scope, name, at, estimated: false, turn_id: None, said: &said };
+            self.bridge.take(&item, false, &mut |event| events.push(event));
+        }
         let scope = event.agent_id().map(str::to_owned);
         let item = Item {
             scope: scope.as_deref().map_or(Scope::Root, Scope::Child),
@@ -60,7 +75,6 @@ impl DirectBridge {
             turn_id,
             said: &Said::Event(event),
         };
-        let mut events = Vec::new();
         self.bridge.take(&item, true, &mut |event| events.push(event));
         events
     }

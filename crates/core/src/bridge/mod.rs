@@ -6,6 +6,7 @@
 pub mod direct;
 mod emit;
 mod life;
+mod resume;
 mod steps;
 
 use hashbrown::HashMap;
@@ -18,6 +19,7 @@ use crate::providers::Said;
 use life::{Life, child_id, terminal};
 
 pub use life::PERMISSION;
+pub use resume::{Former, FormerLife};
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.

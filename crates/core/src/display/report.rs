@@ -170,21 +170,25 @@ fn freshness(row: &Shown, now: Moment) -> String {
     if row.state.is_terminal() {
         return evidence;
     }
-    match row.is_stale {
-        Some(false) => evidence,
-        None => format!("{evidence}; whether that is too old is unknown"),
-        Some(true) => {
-            let asked = match row.reconcile {
-                Some(Reconcile::Pending) => "it was asked for, and no answer has come yet",
-                Some(Reconcile::Unanswered) => "it was asked for, and no answer came",
-                Some(Reconcile::Unavailable) => "there is nobody to ask",
-                None => "whether anybody was asked is unknown",
-            };
+    let due = "a reconciliation is due before any conclusion about it";
+    let asked = match row.reconcile {
+        Some(Reconcile::Pending) => Some(format!("it was asked for, and no answer has come yet; {due}")),
+        Some(Reconcile::Unanswered) => Some(format!("it was asked for, and no answer came; {due}")),
+        Some(Reconcile::Unavailable) => {
+            Some("there is nobody to ask, so nothing is concluded about it".to_owned())
+        }
+        None => None,
+    };
+    let dead = if row.is_process_dead { "process dead, " } else { "" };
+    match (row.is_stale, asked) {
+        (Some(false), None) => format!("{dead}{evidence}"),
+        (Some(false), Some(asked)) => format!("{dead}{evidence}; {asked}"),
+        (None, _) => format!("{dead}{evidence}; whether that is too old is unknown"),
+        (Some(true), asked) => {
+            let asked = asked.unwrap_or_else(|| format!("whether anybody was asked is unknown; {due}"));
             let reason =
                 row.stale_reason.as_deref().map_or("reason unknown".to_owned(), |reason| safe(reason, 32));
-            format!(
-                "stale ({reason}), {evidence}; {asked}; a reconciliation is due before any conclusion about it"
-            )
+            format!("{dead}stale ({reason}), {evidence}; {asked}")
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Shown {
     pub(super) is_stale: Option<bool>,
     pub(super) stale_reason: Option<String>,
     pub(super) reconcile: Option<Reconcile>,
+    /// Whether evidence says that its process does not live.
+    pub(super) is_process_dead: bool,
     pub(super) exit_code: Option<f64>,
     pub(super) signal: Option<String>,
     pub(super) is_cause_known: bool,
@@ -139,6 +141,7 @@ fn read_row(row: &Json, at: usize) -> Result<Shown, RowsFault> {
         },
         stale_reason: text(of_freshness("reason")),
         reconcile,
+        is_process_dead: within(row, "evidence", "processAlive").and_then(Json::text) == Some("no"),
         exit_code,
         signal: text(within(row, "outcome", "signal")),
         is_cause_known: within(row, "outcome", "cause").and_then(Json::text) == Some("known"),

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use crate::bridge::{Bridge, Content, Item, Scope, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Capabilities, Capability, Event, Kind, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Event, Moment, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
 use crate::project::explain::{Explainer, Explanation, Origin};
 use crate::project::rows::{Beside, BesideAll};
-use crate::project::{Applied, Config, Projector, Status};
+use crate::project::{Applied, Config, Projector};
 use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
 
 pub use tell::Telling;
@@ -29,8 +29,6 @@ use journal::{Binding, Dated, Journal, Pending, Track, name};
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
-/// Why an authority is asked about an agent whose process or session ended in an open turn.
-const OPEN_TURN: &str = "exit_with_open_turn";
 /// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
@@ -416,21 +414,12 @@ impl Pipeline {
     }
 }
 
-/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+/// Applies an event of the bridge.
 fn apply(
     projector: &mut Projector,
     event: &Event<'_>,
     received_at: Option<Moment>,
     is_first: bool,
 ) -> Outcome {
-    let outcome = if is_first {
-        projector.apply_once(event, received_at)?
-    } else {
-        projector.apply(event, received_at)?
-    };
-    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
-        let at = event.observed_at.moment();
-        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
-    }
-    Ok(outcome)
+    if is_first { projector.apply_once(event, received_at) } else { projector.apply(event, received_at) }
 }

@@ -28,14 +28,24 @@ pub(super) struct Entry<'a> {
 
 impl Record {
     /// Opens a question, or makes an open one a graver one; whether that changed anything.
-    pub(super) fn open(&mut self, question: Reconciliation) -> bool {
+    pub(super) fn open(&mut self, mut question: Reconciliation) -> bool {
         let Some(open) = self.freshness.reconciliation.as_deref_mut() else {
             self.freshness.reconciliation = Some(Box::new(question));
             return true;
         };
         let is_asked_anew = question.asked == Asked::Pending && open.asked != Asked::Pending;
         // What fresh evidence answers gives way to what only an authority can answer, never the other way round.
-        let is_graver = open.answered_after.is_some() && (question.answered_after.is_none() || is_asked_anew);
+        let is_graver = match (open.answered_after, question.answered_after) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(_), Some(_)) if is_asked_anew => true,
+            (Some(before), Some(after)) => {
+                // Two questions in one: evidence has to answer both.
+                let is_own = open.asked == Asked::Unasked && question.asked == Asked::Unasked;
+                question.answered_after = Some(before.max(after));
+                is_own && weight(&question.reason) > weight(&open.reason)
+            }
+        };
         if is_asked_anew {
             if open.asked == Asked::Unanswered {
                 open.deadline = question.deadline;
@@ -71,13 +81,18 @@ impl Record {
         }
     }
 
-    /// Marks it stale, unless it is or evidence newer than the mark's threshold is known.
-    pub(super) fn mark(&mut self, mark: Stale, deadline: Moment) -> Verdict {
+    /// Marks it stale, unless it is for a reason that is as grave, or evidence newer than the mark's threshold is known.
+    pub(super) fn mark(&mut self, mut mark: Stale, deadline: Moment) -> Verdict {
         if self.state.is_terminal() {
             return (Status::TerminalImmutable, None);
         }
-        if self.freshness.stale.is_some() || self.freshness.newest.at > mark.threshold {
+        let known = self.freshness.stale.as_deref();
+        let is_as_grave = known.is_some_and(|known| weight(&known.reason) >= weight(&mark.reason));
+        if is_as_grave || self.freshness.newest.at > mark.threshold {
             return (Status::Deduplicated, None);
+        }
+        if let Some(known) = known {
+            mark.threshold = mark.threshold.max(known.threshold);
         }
         let note = Note::parse(&mark.reason);
         self.open(Reconciliation {
@@ -233,6 +248,15 @@ impl Missed {
     /// Evidence newer than this makes them fewer.
     pub(super) fn threshold(&self) -> Option<Moment> {
         self.times.front().copied()
+    }
+}
+
+/// How grave a reason for a mark or a question is: that nobody knows the child is more than silence, and an exit is more than both.
+fn weight(reason: &str) -> u8 {
+    match Note::parse(reason) {
+        Some(Note::Silence) => 0,
+        Some(Note::CompleteSnapshotMissing) => 1,
+        _ => 2,
     }
 }
 

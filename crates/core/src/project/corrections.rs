@@ -314,8 +314,8 @@ impl Projector {
         };
         let (status, note) = self.perform_on(key, correction);
         self.watch_again(key, watch);
-        if note == Some(Note::AuthoritativeSnapshot) {
-            self.audit_change(place, Some(from), correction);
+        if let Some(why @ (Note::AuthoritativeSnapshot | Note::ReconciliationFailed)) = note {
+            self.audit_change(place, Some(from), why, correction);
         }
         Applied::new(status, note, Some(key))
     }

@@ -14,8 +14,29 @@ use super::report::{Applied, Note, Status};
 use super::take::{Arrival, advanced_from};
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Moment, Refusal, State};
+use crate::redact::redact_text;
+use crate::text::fit;
+
+/// An epoch in a message: UTF-16 code units of it.
+const SHOWN_UNITS: usize = 64;
+
+/// An epoch as messages name it: an identity, but from any hand.
+pub(super) fn shown(epoch: &str) -> String {
+    let safe = redact_text(epoch).replace(char::is_control, "\u{fffd}");
+    let cut = fit(&safe, SHOWN_UNITS);
+    format!("{cut}{}", if cut.len() < safe.len() { "..." } else { "" })
+}
 
 impl Projector {
+    /// The sentence of a note on an event of `source`, with what the projection knows of it.
+    #[must_use]
+    pub fn message(&self, note: Note, source: &str) -> Cow<'static, str> {
+        match self.epoch(source).filter(|_| note == Note::EpochConflict) {
+            Some(epoch) => format!("{}; its present epoch is {}", note.message(), shown(epoch)).into(),
+            None => note.message().into(),
+        }
+    }
+
     /// Moves a source from its present epoch `from` to the new epoch `to`; its records continue, their sequences start anew.
     pub fn advance_epoch(&mut self, source: &str, from: &str, to: &str, at: Moment) -> Result<(), Refusal> {
         let refuse = |path, message: String| Err(Refusal::new(Code::EpochMismatch, path, message));
@@ -23,7 +44,11 @@ impl Projector {
             return refuse("$.source", "source is not known; its first event sets its epoch".to_owned());
         };
         if *known.epoch != *from {
-            return refuse("$.from", "from must be the present epoch of the source".to_owned());
+            let present = shown(&known.epoch);
+            return refuse(
+                "$.from",
+                format!("from must be the present epoch of the source, which is {present}"),
+            );
         }
         if identity(to) != Ok(to) {
             let message =

@@ -16,7 +16,7 @@ use super::record::{Corrections, Estimate, Freshness, NOTES, NoteEvent, Record};
 use super::replay::Parts;
 use super::report::{Applied, Note, Status};
 use super::snapshots::Accepted;
-use super::take::{Arrival, earlier, judge_identity};
+use super::take::{Arrival, earlier, is_exit, judge_identity};
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
 
@@ -295,12 +295,15 @@ impl Projector {
         record.seen.insert(arrival.name, arrival.content);
         record.gap_detected |= gap;
         record.take(arrival);
-        let note = match (missing_edge, gap) {
-            (true, _) => Some(Note::MissingEdge),
-            (false, true) => Some(Note::SequenceGap),
-            (false, false) => None,
+        let is_exit = is_exit(event);
+        if is_exit {
+            record.open_exit(arrival.at, config.reconcile_deadline_ms);
+        }
+        let (status, note) = match (missing_edge, gap) {
+            (true, _) => (Status::Provisional, Some(Note::MissingEdge)),
+            (false, true) => (Status::Provisional, Some(Note::SequenceGap)),
+            (false, false) => (Status::Applied, is_exit.then_some(Note::ExitWithOpenTurn)),
         };
-        let status = if note.is_some() { Status::Provisional } else { Status::Applied };
         let mut applied = Applied::new(status, note, Some(key));
         applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
         self.watch_again(key, before);

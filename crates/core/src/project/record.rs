@@ -226,12 +226,13 @@ impl Record {
         self.state.is_terminal().then_some(self.state_since)
     }
 
-    /// What came of asking about it: `pending` or `unanswered` where there is somebody to ask, `unavailable` where it is stale and
-    /// there is nobody, nothing where there is no question.
+    /// What came of asking about it: `pending` or `unanswered` where there is somebody to ask, `unavailable` where it is stale or its
+    /// process ended in an open turn and there is nobody, nothing where there is no question.
     #[must_use]
     pub fn reconcile(&self) -> Option<&'static str> {
         let open = self.freshness.reconciliation.as_deref();
-        let is_stale = self.freshness.stale.is_some();
+        let is_exit = open.is_some_and(|open| open.reason == Note::ExitWithOpenTurn.as_str());
+        let is_due = self.freshness.stale.is_some() || is_exit;
         let has_snapshots = self.capabilities.snapshot == Capability::Known
             || self
                 .authority
@@ -241,7 +242,17 @@ impl Record {
             Some(Asked::Unanswered) => Some("unanswered"),
             Some(Asked::Pending) => Some("pending"),
             Some(Asked::Unasked) if has_snapshots => Some("pending"),
-            _ => is_stale.then_some("unavailable"),
+            _ => is_due.then_some("unavailable"),
+        }
+    }
+
+    /// Whether its process lives, as the host sees it; where that does not tell, it does not once an exit was said.
+    #[must_use]
+    pub fn process_alive(&self) -> Alive {
+        let has_exited = self.facts.as_ref().is_some_and(|facts| facts.exit.is_some());
+        match self.process.map_or(Alive::Unknown, |process| process.alive) {
+            Alive::Unknown if has_exited => Alive::No,
+            alive => alive,
         }
     }
 

@@ -4,7 +4,7 @@
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -244,6 +244,7 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
         rows.push(row);
     }
     refresh_parents(&mut rows);
+    calm_below_ended_roots(&mut rows);
     rows
 }
 
@@ -272,6 +273,15 @@ fn break_circles(parents: &mut [Option<usize>], order: &[usize]) {
     }
 }
 
+/// Nobody can answer a sub-agent whose session is over: it wants no attention, whatever state it was left in.
+fn calm_below_ended_roots(rows: &mut [Row]) {
+    let ended: HashSet<String> =
+        rows.iter().filter(|row| row.state.is_terminal()).map(|row| row.key.clone()).collect();
+    for row in rows.iter_mut().filter(|row| row.key != row.root_key && ended.contains(&row.root_key)) {
+        row.attention = None;
+    }
+}
+
 /// What a sub-agent that lives wrote last is evidence of those above it in its session: they are one process. Of children that
 /// other programs speak of, nobody knows that.
 fn refresh_parents(rows: &mut [Row]) {
@@ -291,8 +301,10 @@ fn refresh_parents(rows: &mut [Row]) {
             parent.freshness.at = freshness.at;
             parent.freshness.estimated = freshness.estimated;
             if !freshness.stale {
-                // A question about itself stays its own; that nobody can be asked matters only while it is stale.
-                let reconcile = parent.freshness.reconcile.filter(|word| *word != "unavailable");
+                // A question about itself stays its own; that nobody can be asked how a silent one is matters only while it is stale.
+                let is_of_silence = parent.freshness.stale;
+                let reconcile =
+                    parent.freshness.reconcile.filter(|word| *word != "unavailable" || !is_of_silence);
                 parent.freshness = RowFreshness { reconcile, ..freshness };
             }
         }
@@ -319,7 +331,6 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let stale = record.freshness.stale.as_deref();
     // Nothing of an agent that is over goes on, whether or not its journal came to say so.
     let is_over = record.state.is_terminal();
-    let exit = facts.exit.clone().unwrap_or_default();
     Row {
         child_id: record.child_id.to_string(),
         source: record.source.to_string(),
@@ -354,12 +365,12 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         },
         evidence: Evidence {
             pid: record.process.map(|process| process.pid),
-            process_alive: record.process.map_or(Alive::Unknown, |process| process.alive),
+            process_alive: record.process_alive(),
         },
         outcome: RowOutcome {
             terminal: record.state.is_terminal().then_some(record.state),
-            exit_code: exit.code,
-            signal: exit.signal,
+            exit_code: facts.exit.as_ref().and_then(|exit| exit.code),
+            signal: facts.exit.as_ref().and_then(|exit| exit.signal.clone()),
             cause: record.capabilities.terminal_cause,
         },
         usage: facts.usage.clone(),

@@ -12,6 +12,7 @@ use hashbrown::HashSet;
 use super::audit::Audit;
 use super::corrections::{Correction, Op, Place};
 use super::dedupe::Seen;
+use super::epochs::shown;
 use super::projector::{Projector, RecordKey, Source};
 use super::record::{Estimate, Freshness, Record};
 use super::report::{Applied, Note, Status};
@@ -120,7 +121,11 @@ impl Projector {
         if *source.epoch == *snapshot.source_epoch {
             return Ok(false);
         }
-        let refuse = |message: &str| Err(Refusal::new(Code::EpochMismatch, "$.sourceEpoch", message));
+        let present = shown(&source.epoch);
+        let refuse = |message: &str| {
+            let message = format!("{message} (its present epoch is {present})");
+            Err(Refusal::new(Code::EpochMismatch, "$.sourceEpoch", message))
+        };
         if source.retired.iter().any(|retired| **retired == *snapshot.source_epoch) {
             return refuse("sourceEpoch is an epoch that the source has left; the snapshot is of the past");
         }
@@ -226,7 +231,7 @@ impl Projector {
         }
         let key = self.insert(record);
         self.deadlines.push(Reverse((counted.plus_millis(self.config.stale_after_ms), key)));
-        self.audit_change(place, None, correction);
+        self.audit_change(place, None, Note::AuthoritativeSnapshot, correction);
         Applied::new(Status::Applied, Some(Note::SnapshotAdmitted), Some(key))
     }
 
@@ -234,16 +239,22 @@ impl Projector {
         &mut self,
         place: Place<'_>,
         from: Option<State>,
+        why: Note,
         correction: &Correction<'_>,
     ) {
+        let to = if why == Note::ReconciliationFailed {
+            Some(State::Lost.as_str())
+        } else {
+            correction.to.as_deref()
+        };
         self.audit.push(Audit {
             source: place.source.to_owned(),
             child_id: Some(place.child.to_owned()),
             from: from.map(|state| state.as_str().to_owned()),
-            to: correction.to.as_deref().unwrap_or_default().to_owned(),
+            to: to.unwrap_or_default().to_owned(),
             snapshot_id: correction.snapshot_id.as_deref().map(str::to_owned),
             observed_at: correction.at.to_text(),
-            reason: Note::AuthoritativeSnapshot.as_str(),
+            reason: why.as_str(),
         });
     }
 }

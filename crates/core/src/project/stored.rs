@@ -101,11 +101,11 @@ stored! {
     Turns { count: "count", recent: "recent" };
     Tools { count: "count", open: "open" };
     OpenTool { tool_id: "toolId", name: "name", since: "since" };
-    Wait { wait_id: "waitId", reason: "reason", since: "since", turn_id: "turnId" };
+    Wait { wait_id: "waitId", reason: "reason", since: "since", text: "text", turn_id: "turnId" };
     Usage { input: "input", cached: "cached", output: "output", last: "last" };
     ContextUse { used: "used", window: "window" };
     Accepted { ids: "ids", newest: "newest" };
-    Exit { code: "code", signal: "signal" };
+    Exit { at: "at", code: "code", signal: "signal" };
 }
 
 impl Stored for Block {

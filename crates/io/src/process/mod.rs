@@ -10,3 +10,10 @@ mod probe;
 pub use identity::{Identity, Owner};
 pub use judge::{Alive, Death, Doubt, Seen, Verdict, judge};
 pub use probe::{look, started_at};
+
+/// Whether the process that the facts in `record`, a JSON text, name is provably gone.
+#[must_use]
+pub fn is_provably_dead(record: &str) -> bool {
+    let record = serde_json::from_str(record).unwrap_or_default();
+    matches!(judge(&Owner::read(&record), &Identity::own(), look), Verdict::Dead { .. })
+}
