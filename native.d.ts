@@ -15,6 +15,8 @@ export declare class NativeBridge {
   constructor(options: NativeBridgeOptions)
   /** The events that the agent event in `text` makes, as the JSON text of an array. */
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
+  /** What an authority said of a child; whether that is of the present life of a child of the session. */
+  corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
 }
 
 /** The followed files of one environment. */
@@ -230,6 +232,9 @@ export declare function coreVersion(): string
 /** The rows in the JSON text of an array as the JSON text of a list of to-dos. */
 export declare function fallbackTodos(rows: string, now: string, evidence: boolean): string
 
+/** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
+export declare function isProvablyDead(record: string): boolean
+
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
   /** The source of the events. */
@@ -246,6 +251,10 @@ export interface NativeBridgeOptions {
   external: boolean
   /** Whether everything from its start is told. */
   history: boolean
+  /** The version of the agent program. */
+  agentVersion?: string
+  /** Where it works. */
+  cwd?: string
   /** What is known of the session before. */
   former?: NativeFormer
 }
@@ -352,6 +361,9 @@ export interface NativeStatusOptions {
 
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
+
+/** The facts that tell this process from every other, as the JSON text of an object. */
+export declare function ownIdentity(): string
 
 /**
  * Panics: the tests see how that arrives in JavaScript.

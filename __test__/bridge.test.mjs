@@ -313,7 +313,8 @@ function pair() {
       const result = projector.tryApply(made);
       return result.status === "refused" ? result.error.code : result.status;
     });
-  const rows = () => projector.list().map((row) => `${row.childId} ${row.state}/${row.waitingReason} ${row.attempt}`);
+  const rows = () =>
+    projector.list().map((row) => `${row.childId} ${row.state}/${row.waitingReason} ${row.attempt}`);
   return { bridge, projector, say, rows };
 }
 
@@ -351,8 +352,16 @@ test("a bridge goes on from the state that an authority set", () => {
     });
     for (const { record } of results) assert.equal(bridge.corrected(record), true);
     for (const [second, event, expected] of [
-      [3, { kind: "tool.started", toolId: "x", name: "Bash" }, `${state}/${state === "waiting" ? "question" : null}`],
-      [4, { kind: "wait.started", waitId: "w", state: "waiting", reason: "permission" }, "waiting/permission"],
+      [
+        3,
+        { kind: "tool.started", toolId: "x", name: "Bash" },
+        `${state}/${state === "waiting" ? "question" : null}`,
+      ],
+      [
+        4,
+        { kind: "wait.started", waitId: "w", state: "waiting", reason: "permission" },
+        "waiting/permission",
+      ],
       [5, { kind: "wait.finished", waitId: "w" }, "running/null"],
       [6, done("success"), "waiting/prompt"],
       [7, turn("t2"), "running/null"],
@@ -382,6 +391,8 @@ test("a bridge goes on from no other record than its own", () => {
   refused("invalid_argument", "record", () => bridge.corrected(null));
   refused("invalid_argument", "record.source", () => bridge.corrected());
   refused("invalid_argument", "record.state", () => bridge.corrected({ ...lost, state: "gone" }));
-  refused("invalid_argument", "record.waitingReason", () => bridge.corrected({ ...lost, waitingReason: "x" }));
+  refused("invalid_argument", "record.waitingReason", () =>
+    bridge.corrected({ ...lost, waitingReason: "x" }),
+  );
   refused("invalid_timestamp", "record.stateSince", () => bridge.corrected({ ...lost, stateSince: "now" }));
 });

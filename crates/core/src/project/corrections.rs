@@ -15,7 +15,7 @@ use super::stored::reason;
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Capabilities, Event, Kind, Lineage, Moment, State, WaitingReason};
 use crate::json::Json;
-use crate::redact::redact_json;
+use crate::redact::redact_note;
 
 /// What a correction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl<'a> Correction<'a> {
             all.extend(said.iter().filter(|(key, _)| adds(key)).cloned());
         }
         let mut details = Json::Object(all);
-        redact_json(&mut details);
+        redact_note(&mut details);
         details
     }
 }
