@@ -161,12 +161,14 @@ test("what is wrong is refused by name", () => {
   refused("invalid_option", "offset", () => bridge.push(started, { at: at(0), offset: -1 }));
 });
 
+/** What a wait for `reason` comes to: of the row, and of the open wait. */
+const waits = (reason, content = "titles") => {
+  const wait = { kind: "wait.started", waitId: "w", state: "waiting", ...(reason && { reason }) };
+  const [row] = play([[started], [turn("t")], [wait]], { ...options, content }).list();
+  return [row.waitingReason, ...row.waits.map((open) => [open.reason, open.text])];
+};
+
 test("a reason is a word in whatever case; any other text is shown, redacted", () => {
-  const waits = (reason, content = "titles") => {
-    const wait = { kind: "wait.started", waitId: "w", state: "waiting", ...(reason && { reason }) };
-    const [row] = play([[started], [turn("t")], [wait]], { ...options, content }).list();
-    return [row.waitingReason, ...row.waits.map((open) => [open.reason, open.text])];
-  };
   assert.deepEqual(waits(" Permission\n"), ["permission", ["permission", undefined]]);
   assert.deepEqual(waits("QUESTION", "none"), ["question", ["question", undefined]]);
   assert.deepEqual(waits(undefined), ["other", ["other", undefined]]);
@@ -347,8 +349,13 @@ test("a bridge goes on from the state that an authority set", () => {
     say(1, turn("t"));
     const children = [{ childId: "s", state, ...(state === "waiting" ? { waitingReason: "question" } : {}) }];
     const { results } = projector.reconcile({
-      ...{ complete: true, source: "my-agent/1", sourceEpoch: "e1", snapshotId: "n", observedAt: at(2) },
-      ...{ coverage: "all", children },
+      complete: true,
+      source: "my-agent/1",
+      sourceEpoch: "e1",
+      snapshotId: "n",
+      observedAt: at(2),
+      coverage: "all",
+      children,
     });
     for (const { record } of results) assert.equal(bridge.corrected(record), true);
     for (const [second, event, expected] of [

@@ -172,7 +172,8 @@ test("whatever way changes take, the rows are the newest of each", () => {
       const sent = [];
       for (const [at, { key, title, kind, json }] of steps.entries()) {
         let changes = change(`c${at}`, [], []);
-        const one = row(key, { title: `${title}` });
+        const parentKey = title === 3 && key !== "a" ? "a" : null;
+        const one = row(key, { title: `${title}`, startedAt: `2026-03-02T11:00:0${title % 3}Z`, parentKey });
         if (kind === "repeat" && sent.length > 0) {
           changes = sent[title % sent.length];
           seen.repeats += 1;
@@ -191,6 +192,10 @@ test("whatever way changes take, the rows are the newest of each", () => {
         }
         sent.push(changes);
         store.apply(json ? JSON.parse(JSON.stringify(changes)) : structuredClone(changes));
+        // The order is that of a store which sees these rows for the first time.
+        const fresh = createRowStore();
+        fresh.apply(change("x", [...expected.values()]));
+        assert.deepEqual(store.snapshot(), fresh.snapshot());
         assert.deepEqual(new Map(store.snapshot().map((kept) => [kept.key, kept])), expected);
       }
     }),

@@ -76,6 +76,17 @@ test("the examples of reconciliation and changes print what is said", () => {
   }
 });
 
+test("the stores that are looked for are those of the page", () => {
+  const [, stores] = /const STORES[\s\S]*?= \[\n([\s\S]*?)\n\];/.exec(io);
+  const places = [...stores.matchAll(/\((None|Some\(".*?"\)), "(.*?)", "(.*?)"\)/g)];
+  assert.ok(places.length > 4);
+  const page = read("docs/providers.md");
+  const [said] = /The store of an agent that[\s\S]*?\n- /.exec(page);
+  for (const [, variable, above, store] of places) {
+    assert.ok(coded(said).includes(variable === "None" ? `${above}/${store}` : store), store);
+  }
+});
+
 test("the picture is the display of the fixture", () => {
   const [picture] = blocks(readme, "text");
   const display = "fixtures/claude-code/three-subagents/4-display.txt";

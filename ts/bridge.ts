@@ -1,5 +1,9 @@
 // Agent events to schema-v1 events: the one way into the projection for a host's own agents and mappings.
-import { type AgentLifecycleEvent, assertAgentLifecycleEvent } from "./agent-event.js";
+import {
+  type AgentLifecycleEvent,
+  assertAgentLifecycleEvent,
+  validateAgentLifecycleEvent,
+} from "./agent-event.js";
 import { booleanOption, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
 import type { LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
@@ -122,16 +126,12 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
       return JSON.parse(text) as LifecycleEvent[];
     },
     corrected(record) {
-      const given: Partial<CorrectedRecord> = optionsArgument(record, "record");
-      const text = (member: keyof CorrectedRecord) => textArgument(given[member], `record.${member}`);
-      const reason = optionalText(given.waitingReason, "record.waitingReason");
-      const [source, childId, state, since] = [
-        text("source"),
-        text("childId"),
-        text("state"),
-        text("stateSince"),
-      ];
-      return callNative(() => bridge.corrected(source, childId, state, reason, since));
+      const members: Partial<CorrectedRecord> = optionsArgument(record, "record");
+      const text = (member: keyof CorrectedRecord) => textArgument(members[member], `record.${member}`);
+      const reason = optionalText(members.waitingReason, "record.waitingReason");
+      const names: [string, string, string] = [text("source"), text("childId"), text("state")];
+      const since = text("stateSince");
+      return callNative(() => bridge.corrected(...names, reason, since));
     },
   };
 }
@@ -183,10 +183,10 @@ function set<Key extends string, Value>(key: Key, value: Value | undefined): { [
 function utc(time: string | undefined): string {
   if (time === undefined) return new Date().toISOString();
   if (/(?:Z|\+00:00)$/.test(time)) return time;
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) {
+  // By the rule for `occurredAt`.
+  if (!validateAgentLifecycleEvent({ kind: "session.stopped", occurredAt: time }).ok) {
     const message = "at must be an ISO date-time, such as 2026-05-17T22:29:21Z";
     throw new LifecycleError("invalid_timestamp", message, { path: "at" });
   }
-  return date.toISOString();
+  return new Date(time).toISOString();
 }

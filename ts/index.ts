@@ -118,6 +118,8 @@ export type {
 } from "./publisher.js";
 export { openPublisher } from "./publisher-file.js";
 export type { AgentPublisher, OpenPublisherOptions } from "./publisher-file.js";
+export { readStatus } from "./read-status.js";
+export type { ReadStatusOptions, StatusRead } from "./read-status.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";

@@ -136,8 +136,8 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
   const { isDefault, paths, streams, sessions } = sourcesOf(given.sources);
   signal?.throwIfAborted();
   const report = reporter(onDiagnostic);
-  let ready: () => void = () => {};
-  const isReady = new Promise<void>((resolve) => (ready = resolve));
+  const scanned = new EventTarget();
+  const isReady = new Promise((resolve) => scanned.addEventListener("ready", resolve, { once: true }));
   const home = optionalText(given.home, "home") ?? homedir();
   const nativeOptions: Native.NativeMonitorOptions = {
     defaultPlaces: isDefault,
@@ -163,7 +163,8 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       case "diagnostic":
         return report({ code: notice.code, path: notice.path, message: notice.message });
       case "ready":
-        return ready();
+        scanned.dispatchEvent(new Event("ready"));
+        return;
     }
   };
   const native = callNative((addon) => new addon.NativeMonitor(nativeOptions, tell));

@@ -25,8 +25,13 @@ export interface OpenPublisherOptions {
   onError: (error: Error, unreported: number) => void;
 }
 
-/** A publisher that writes a journal. Its methods return nothing and never throw. */
-export interface AgentPublisher extends AgentLifecyclePublisher {
+/** The methods of a publisher, which here return nothing. */
+type Published = {
+  [Method in keyof AgentLifecyclePublisher]: (...said: Parameters<AgentLifecyclePublisher[Method]>) => void;
+};
+
+/** A publisher that writes a journal. Its methods never throw. */
+export interface AgentPublisher extends Published {
   /** The source of the events: `<agent>/<instance>`. */
   readonly source: string;
   /** Stops the heartbeats and settles when what was published is written, or is known to be lost. Never rejects. */
@@ -185,7 +190,7 @@ function publisherOf(
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= end().catch(report));
   const own = { source, close, [Symbol.asyncDispose]: close };
-  return Object.assign(Object.fromEntries(methods) as unknown as AgentLifecyclePublisher, own);
+  return Object.assign(Object.fromEntries(methods) as unknown as Published, own);
 }
 
 /** Tells of errors: each code once a minute. */

@@ -42,7 +42,10 @@ const CURSORS = 4096;
 /** An empty store. Its functions work detached from it. */
 export function createRowStore(): RowStore {
   let rows = new Map<string, Row>();
-  let ordered: readonly Row[] | undefined = Object.freeze([]);
+  // The newest snapshot that was asked for, and what happened since.
+  let ordered: readonly Row[] = Object.freeze([]);
+  let isOld = false;
+  let isMoved = false;
   let cursor: string | undefined;
   const seen = new Set<string>();
   const listeners = new Set<{ call: () => void }>();
@@ -58,11 +61,22 @@ export function createRowStore(): RowStore {
     seen.add(cursor);
     if (seen.size > CURSORS) seen.delete(seen.values().next().value!);
     if (!changed) return false;
+    isMoved ||= next.size !== rows.size || [...next.values()].some((row) => moves(rows.get(row.key), row));
+    isOld = true;
     rows = next;
-    ordered = undefined;
     // A copy: a listener may subscribe, unsubscribe, or apply more changes.
     for (const listener of Array.from(listeners)) if (listeners.has(listener)) listener.call();
     return true;
+  }
+
+  function snapshot(): readonly Row[] {
+    if (isOld) {
+      ordered = Object.freeze(
+        isMoved ? inTreeOrder(rows.values()) : ordered.map(({ key }) => rows.get(key)!),
+      );
+      isOld = isMoved = false;
+    }
+    return ordered;
   }
 
   return Object.freeze({
@@ -70,7 +84,7 @@ export function createRowStore(): RowStore {
       return cursor;
     },
     apply,
-    snapshot: () => (ordered ??= Object.freeze(inTreeOrder(rows.values()))),
+    snapshot,
     get: (key: string) => rows.get(key),
     subscribe(call: () => void) {
       const listener = { call };
@@ -79,6 +93,14 @@ export function createRowStore(): RowStore {
     },
   });
 }
+
+/** Whether the order may be another one with `row` in the place of `before`. */
+const moves = (before: Row | undefined, row: Row): boolean =>
+  before !== row &&
+  (before?.parentKey !== row.parentKey ||
+    before.startedAt !== row.startedAt ||
+    before.source !== row.source ||
+    before.childId !== row.childId);
 
 function refuse(path: string, what: string): never {
   throw new LifecycleError("invalid_argument", `${path} must be ${what}`, { path });

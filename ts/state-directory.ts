@@ -44,9 +44,9 @@ export function makeStateFolder(name: StateFolder): string {
   try {
     folder = stateDirectory();
     if (!path.isAbsolute(folder)) throw new Error("there is no home folder");
-    makePrivate(folder, true);
+    makePrivate(folder);
     folder = path.join(folder, name);
-    makePrivate(folder, false);
+    makePrivate(folder);
     return folder;
   } catch (cause) {
     const { message } = cause as Error;
@@ -57,15 +57,26 @@ export function makeStateFolder(name: StateFolder): string {
   }
 }
 
-function makePrivate(folder: string, recursive: boolean): void {
-  try {
-    fs.mkdirSync(folder, { mode: 0o700, recursive });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  const { mode, uid } = fs.statSync(folder);
+function makePrivate(folder: string): void {
+  make(folder);
+  const stat = fs.statSync(folder);
+  if (!stat.isDirectory()) throw new Error("it is no folder");
   const own = process.geteuid?.();
   if (own === undefined) return;
-  if (uid !== own) throw new Error("it belongs to another user");
-  if ((mode & 0o077) !== 0) fs.chmodSync(folder, 0o700);
+  if (stat.uid !== own) throw new Error("it belongs to another user");
+  if ((stat.mode & 0o077) !== 0) fs.chmodSync(folder, 0o700);
+}
+
+/** Not Node's recursive way: in a place such as `/proc`, where nothing can be made, that one never ends. */
+function make(folder: string): void {
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    const above = path.dirname(folder);
+    if (code !== "ENOENT" || fs.existsSync(above)) throw error;
+    make(above);
+    make(folder);
+  }
 }

@@ -1,6 +1,7 @@
 // `agent-lifecycle explain`: why a row is in its state, with the records that say so.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { openMonitor } from "../monitor.js";
 import type { Row } from "../row.js";
 import { explanationWords } from "../watch/explanation.js";
 import type { OpenMonitor } from "../watch/monitor.js";
@@ -14,10 +15,10 @@ const NAMED = 10;
 
 /** The command with a monitor of one's own. */
 export const explainWith =
-  (openMonitor: OpenMonitor) =>
+  (open: OpenMonitor) =>
   async (args: string[]): Promise<Exit> => {
     const { id, paths, json } = parse(args);
-    const monitor = await openMonitor({
+    const monitor = await open({
       sources: paths.length === 0 ? "default" : paths.map((path) => resolve(path)),
       // Whatever is named is looked for, however old it is.
       activeWithinMs: CENTURY_MS,
@@ -41,6 +42,9 @@ export const explainWith =
       await monitor.close();
     }
   };
+
+/** `agent-lifecycle explain`. */
+export const explain = explainWith(openMonitor);
 
 const oneLine = (text: string): string => inert(text).replaceAll(/[\n\u2028\u2029]+/g, " ");
 

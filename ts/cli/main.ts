@@ -3,16 +3,23 @@
 import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
+import type * as Explain from "./explain.js";
 import type * as Hook from "./hook.js";
 import type * as HookRun from "../hook-run.js";
 import type * as Journal from "./journal.js";
 import type * as Status from "./status.js";
+import type * as Tail from "./tail.js";
 import type * as Validate from "./validate.js";
+import type * as Watch from "./watch.js";
 
 const USAGE = `agent-lifecycle: the true state of coding agents, from their own records
 
   agent-lifecycle status [file|folder...] [--json] [--active] [--since 24h] [--all] [--now TIME]
       the state of agents and their sub-agents; without a file or folder, of this user's agents
+  agent-lifecycle watch [file|folder...] [--all] [--jsonl [--cursor CURSOR]]
+      the same as it changes: a screen, off a terminal lines, with --jsonl changes for another program
+  agent-lifecycle explain <id> [file|folder...] [--json]
+      why an agent is in its state, and which records say so
   agent-lifecycle validate <file...> [--json]
       whether each line of a file is a schema-v1 event, and whether they fit together
   agent-lifecycle journal verify|repair|replay <file> [--json]
@@ -36,9 +43,11 @@ type Command = (args: string[]) => Promise<Exit>;
 /** Each is loaded when it is asked for: a hook must be quick. */
 const COMMANDS: Record<string, () => Command> = {
   status: () => (require("./status.js") as typeof Status).status,
+  watch: () => (require("./watch.js") as typeof Watch).watch,
+  explain: () => (require("./explain.js") as typeof Explain).explain,
   validate: () => (require("./validate.js") as typeof Validate).validate,
   journal: () => (require("./journal.js") as typeof Journal).journal,
-  tail: () => (require("./journal.js") as typeof Journal).tail,
+  tail: () => (require("./tail.js") as typeof Tail).tail,
   hook: () => (require("./hook.js") as typeof Hook).hook,
 };
 

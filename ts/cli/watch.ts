@@ -1,9 +1,10 @@
 // `agent-lifecycle watch`: agents as they work, on a screen, as plain lines, or as changes for a program.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { type MonitorDiagnostic, openMonitor } from "../monitor.js";
 import type { Row } from "../row.js";
 import { createRowStore } from "../row-store.js";
-import type { MonitorLike, NoticeLike, OpenMonitor } from "../watch/monitor.js";
+import type { MonitorLike, OpenMonitor } from "../watch/monitor.js";
 import { watchScreen } from "../watch/live.js";
 import { fit } from "../watch/columns.js";
 import { stateWords, titleWords } from "../watch/words.js";
@@ -23,18 +24,17 @@ export interface WatchFlags {
 
 /** The command with a monitor of one's own. */
 export const watchWith =
-  (openMonitor: OpenMonitor) =>
+  (open: OpenMonitor) =>
   async (args: string[]): Promise<Exit> => {
     const flags = parse(args);
     const { stdin, stdout } = process;
     const ended = new AbortController();
     const end = () => ended.abort();
     for (const name of SIGNALS) process.on(name, end);
-    const early: string[] = [];
     let changed: (() => void) | undefined;
-    let noticed = (text: string): void => void early.push(text);
+    let noticed = toError;
     try {
-      const monitor = await openMonitor({
+      const monitor = await open({
         sources: flags.paths.length === 0 ? "default" : flags.paths.map((path) => resolve(path)),
         activeWithinMs: flags.all ? CENTURY_MS : DAY_MS,
         onChange: () => changed?.(),
@@ -48,7 +48,6 @@ export const watchWith =
         listen: (onChange, onNotice) => {
           changed = onChange;
           noticed = onNotice;
-          for (const notice of early.splice(0)) onNotice(notice);
         },
       };
       try {
@@ -65,6 +64,9 @@ export const watchWith =
     }
     return Exit.Fine;
   };
+
+/** `agent-lifecycle watch`. */
+export const watch = watchWith(openMonitor);
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -134,7 +136,7 @@ const lineWords = (row: Row): string => stateWords(row) + (row.freshness.stale ?
 const TITLE = 120;
 
 const line = (time: string, words: string, row: Row): string =>
-  `${time.padEnd(24)} ${words.padEnd(18)} ${fit(titleWords(row), TITLE)}`.trimEnd();
+  `${time.padEnd(24)} ${words.padEnd(26)} ${fit(titleWords(row), TITLE)}`.trimEnd();
 
 const over = (signal: AbortSignal): Promise<void> =>
   new Promise((done) => {
@@ -143,7 +145,7 @@ const over = (signal: AbortSignal): Promise<void> =>
   });
 
 /** What a monitor reports, in one line. */
-export const noticeText = ({ code, path, message }: NoticeLike): string =>
+export const noticeText = ({ code, path, message }: MonitorDiagnostic): string =>
   `${path === null || message.includes(path) ? "" : `${path}: `}${message} (${code})`;
 
 function parse(args: string[]): WatchFlags {

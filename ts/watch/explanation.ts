@@ -1,13 +1,13 @@
 // Why a row is in its state, in words. Pure.
+import type { Explanation } from "../explanation.js";
 import type { Row } from "../row.js";
-import type { ExplanationLike } from "./monitor.js";
 import { doubtWords, doingWords, freshnessWords, hasEnded, span, stateWords, titleWords } from "./words.js";
 
 /** A name and what is said of it. */
 export type Said = readonly [name: string, text: string];
 
 /** The explanation as names and texts. Texts may hold anything that a journal does: they are not inert yet. */
-export function explanationWords(row: Row, why: ExplanationLike | undefined, now: number): Said[] {
+export function explanationWords(row: Row, why: Explanation | undefined, now: number): Said[] {
   const said: Said[] = [
     ["title", titleWords(row)],
     ["key", row.key],
@@ -22,8 +22,10 @@ export function explanationWords(row: Row, why: ExplanationLike | undefined, now
     ];
     said.push(["ended", how.join(", ")]);
   }
-  for (const { reason, waitId, since } of row.waits)
-    said.push(["waits for", `${reason} since ${since} (${waitId})`]);
+  for (const { reason, text, waitId, since } of row.waits) {
+    const what = text === undefined ? reason : `${reason}: ${text}`;
+    said.push(["waits for", `${what}, since ${since} (${waitId})`]);
+  }
   const doing = doingWords(row, now);
   if (doing !== "") said.push(["doing", doing]);
   const age = hasEnded(row) ? `${span(now - Date.parse(row.freshness.at))} ago` : freshnessWords(row, now);
@@ -47,7 +49,7 @@ export function explanationWords(row: Row, why: ExplanationLike | undefined, now
 }
 
 /** The records, each with its journal's number; then the journals, so that a long path stands once. */
-function recordWords({ evidence }: ExplanationLike): Said[] {
+function recordWords({ evidence }: Explanation): Said[] {
   if (evidence.length === 0) return [["records", "none"]];
   const journals = [...new Set(evidence.map(({ journal }) => journal))].filter((journal) => journal !== "");
   const records = evidence.map(({ at, journal, offset, recordType, effect, inferred }): Said => {

@@ -15,7 +15,7 @@ export interface Watched {
 }
 
 /** The least time between two pictures that changes lead to; keys are answered at once. */
-const FRAME_MS = 50;
+const FRAME_MS = 100;
 /** How often ages are drawn anew. */
 const TICK_MS = 1000;
 

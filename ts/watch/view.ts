@@ -54,7 +54,8 @@ export function press(view: View, key: Key, rows: readonly Row[], page: number):
 
 function command(view: View, key: Key, rows: readonly Row[], page: number): View | "quit" {
   const move = (by: number) => moved(view, arrange(rows, view), by);
-  if (key.ctrl || key.meta) return view;
+  // Escape alone comes as a meta key without another.
+  if (key.ctrl || (key.meta && key.name !== "escape")) return view;
   switch (key.text === "?" || key.text === "/" || key.text === "N" ? key.text : key.name) {
     case "q":
       return "quit";

@@ -18,7 +18,11 @@ export const titleWords = (row: Row): string => row.title ?? row.childId;
 /** How long somebody is waited for, its live children, the open tool or the newest activity, and how its last turn ended. */
 export function doingWords(row: Row, now: number): string {
   const parts: string[] = [];
-  if (row.attention !== null) parts.push(`for ${span(now - Date.parse(row.attention.since))}`);
+  const { attention } = row;
+  if (attention !== null && attention.kind !== "prompt")
+    parts.push(`for ${span(now - Date.parse(attention.since))}`);
+  const asked = row.waits.find(({ text }) => text !== undefined)?.text;
+  if (asked !== undefined) parts.push(asked);
   if (row.liveChildren > 0) parts.push(`${row.liveChildren} live`);
   const [tool, ...more] = row.tools.open;
   if (tool !== undefined) {

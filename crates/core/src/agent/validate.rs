@@ -318,7 +318,7 @@ fn path(parent: Option<&str>, name: &str) -> String {
 
 /// What must be, said of a member that may be missing.
 fn missing(is_missing: bool, must: Cow<'static, str>) -> Cow<'static, str> {
-    if is_missing { format!("is missing; it {must}").into() } else { must }
+    if is_missing { format!("is missing and {must}").into() } else { must }
 }
 
 fn is_integer(number: f64, least: i32, most: i32) -> bool {

@@ -301,7 +301,7 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
 
 /// That a member must be something, and that it is missing where it is.
 fn said(name: &str, is_missing: bool, must: &str) -> String {
-    format!("{name} {}{must}", if is_missing { "is missing; it " } else { "" })
+    format!("{name} {}{must}", if is_missing { "is missing and " } else { "" })
 }
 
 pub(crate) fn id<'a>(
@@ -317,7 +317,7 @@ pub(crate) fn id<'a>(
     let is_missing = member == Scalar::Absent;
     let Some(text) = member.into_text() else {
         return refuse(if is_missing {
-            "is missing; it must be text that is not blank"
+            "is missing and must be text that is not blank"
         } else {
             "must be text that is not blank"
         });

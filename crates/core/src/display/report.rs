@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 
 use super::shown::{Reconcile, Shown};
 use super::text::{counted, safe, span};
-use super::words::{self, PHRASE_COLUMNS};
+use super::words::{self, PHRASE_COLUMNS, PROCESS_DEAD};
 use super::{NO_CHILD, NO_EVIDENCE, SHOWN_ROWS};
 use crate::contract::{Moment, State, WaitingReason};
+use crate::project::Alive;
 
 /// Columns of a path.
 const PATH_COLUMNS: usize = 1024;
@@ -131,7 +132,12 @@ fn waits_for(row: &Shown, now: Moment) -> Option<String> {
         None => "since when is unknown".to_owned(),
     };
     let open = if row.waits > 1 { format!("; {} waits are open", row.waits) } else { String::new() };
-    Some(format!("{why}, {since}{open}"))
+    // What is foreign comes last.
+    let said = row
+        .wait_text
+        .as_deref()
+        .map_or(String::new(), |said| format!("; in its own words: {}", safe(said, PHRASE_COLUMNS)));
+    Some(format!("{why}, {since}{open}{said}"))
 }
 
 fn doing(row: &Shown, now: Moment) -> String {
@@ -179,7 +185,7 @@ fn freshness(row: &Shown, now: Moment) -> String {
         }
         None => None,
     };
-    let dead = if row.is_process_dead { "process dead, " } else { "" };
+    let dead = if row.process_alive == Alive::No { format!("{PROCESS_DEAD}, ") } else { String::new() };
     match (row.is_stale, asked) {
         (Some(false), None) => format!("{dead}{evidence}"),
         (Some(false), Some(asked)) => format!("{dead}{evidence}; {asked}"),

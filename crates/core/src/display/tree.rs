@@ -155,6 +155,8 @@ fn doing(row: &Row, look: Look) -> String {
             count => format!(" and {} more", count - 1),
         };
         parts.push(format!("{} {}{more}", inert(&tool.name), span(look.now.millis_since(tool.since))));
+    } else if let Some(text) = row.waits.first().and_then(|wait| wait.text.as_deref()) {
+        parts.push(inert(text));
     } else if row.provider.is_none()
         && let Some(activity) = &row.activity
     {
