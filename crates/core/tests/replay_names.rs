@@ -70,48 +70,55 @@ fn checkpoint(projector: &Projector) -> Vec<String> {
 /// snapshot; snapshots twice; an unannounced epoch; late evidence and notes.
 #[test]
 fn what_looks_like_a_secret_still_names_one_thing() {
-    let [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map(secret);
+    let [first, second, third, fourth, fifth] = ['a', 'b', 'c', 'd', 'e'].map(secret);
     let mut program = Program { live: Projector::new(CONFIG), journal: Vec::new() };
-    assert_eq!(program.tell(&format!("e={a} created")), "applied");
-    assert_eq!(program.tell(&format!("e={a} c=gone created")), "applied");
-    assert_eq!(program.tell(&format!("e={a} c=gone failed t=1")), "applied");
+    assert_eq!(program.tell(&format!("e={first} created")), "applied");
+    assert_eq!(program.tell(&format!("e={first} c=gone created")), "applied");
+    assert_eq!(program.tell(&format!("e={first} c=gone failed t=1")), "applied");
     assert_eq!(
-        program.tell(&format!("e={a} c=gone completed t=2 id={d}")),
+        program.tell(&format!("e={first} c=gone completed t=2 id={fourth}")),
         "terminal_immutable late_evidence"
     );
-    assert_eq!(program.tell(&format!("e={a} diagnostic t=2 id={e}")), "applied");
-    program.live.advance_epoch("s", &a, &b, at(3)).unwrap();
+    assert_eq!(program.tell(&format!("e={first} diagnostic t=2 id={fifth}")), "applied");
+    program.live.advance_epoch("s", &first, &second, at(3)).unwrap();
     program.keep();
     // Only the name of the present epoch announces the next one.
-    assert_eq!(program.tell(&format!("e={c} reconciliation from={d} t=4 id=no")), "conflict epoch_conflict");
-    assert_eq!(program.tell(&format!("e={c} reconciliation from={b} t=5 id=yes")), "applied epoch_advanced");
-    assert_eq!(program.tell(&format!("e={a} starting t=6")), "out_of_order epoch_retired");
+    assert_eq!(
+        program.tell(&format!("e={third} reconciliation from={fourth} t=4 id=no")),
+        "conflict epoch_conflict"
+    );
+    assert_eq!(
+        program.tell(&format!("e={third} reconciliation from={second} t=5 id=yes")),
+        "applied epoch_advanced"
+    );
+    assert_eq!(program.tell(&format!("e={first} starting t=6")), "out_of_order epoch_retired");
     // Two snapshots, and the first one again.
-    assert_eq!(program.snapshot(&format!("t=10 id={a} e={c} c:running")), None);
-    assert_eq!(program.snapshot(&format!("t=11 id={b} e={c} c:waiting")), None);
-    assert_eq!(program.snapshot(&format!("t=12 id={a} e={c} c:running")), Some("snapshot_repeated"));
-    assert_eq!(program.snapshot(&format!("t=13 id={c} e={d} advances c:running")), None);
-    assert_eq!(program.tell(&format!("e={e} activity t=14")), "conflict epoch_conflict");
+    assert_eq!(program.snapshot(&format!("t=10 id={first} e={third} c:running")), None);
+    assert_eq!(program.snapshot(&format!("t=11 id={second} e={third} c:waiting")), None);
+    assert_eq!(program.snapshot(&format!("t=12 id={first} e={third} c:running")), Some("snapshot_repeated"));
+    assert_eq!(program.snapshot(&format!("t=13 id={third} e={fourth} advances c:running")), None);
+    assert_eq!(program.tell(&format!("e={fifth} activity t=14")), "conflict epoch_conflict");
 
     let again = replayed(&program.journal);
-    assert_eq!(again.epoch("s"), Some(d.as_str()));
+    assert_eq!(again.epoch("s"), Some(fourth.as_str()));
     assert_eq!(states(&again), states(&program.live));
     assert_eq!(format!("{:?}", again.audit()), format!("{:?}", program.live.audit()));
     assert_eq!(checkpoint(&again), checkpoint(&program.live));
     // From a checkpoint too, the past is known to be past, and a snapshot to be known.
     let mut restored = replayed(&checkpoint(&program.live));
     assert_eq!(states(&restored), states(&program.live));
-    for epoch in [&a, &b, &c] {
+    for epoch in [&first, &second, &third] {
         let late = restored.apply(&event(&format!("e={epoch} running t=20 id=late")), None).unwrap();
         assert_eq!(words(&late), "out_of_order epoch_retired");
     }
-    let known = restored.reconcile(&snapshot(&format!("t=30 id={b} e={d} c:waiting")), None).unwrap();
-    assert_eq!(known.note.map(|note| note.as_str()), Some("snapshot_repeated"));
-    assert_eq!(restored.record("s", "c").unwrap().epoch_conflict.as_deref(), Some(&*safe_name(&e)));
+    let known =
+        restored.reconcile(&snapshot(&format!("t=30 id={second} e={fourth} c:waiting")), None).unwrap();
+    assert_eq!(known.note.map(agent_lifecycle_core::project::Note::as_str), Some("snapshot_repeated"));
+    assert_eq!(restored.record("s", "c").unwrap().epoch_conflict.as_deref(), Some(&*safe_name(&fifth)));
     // An event shows the epoch and the id that it has itself, and no other.
     for line in program.journal.iter().chain(&checkpoint(&program.live)) {
         let own = Event::from_json(line.as_bytes()).unwrap();
-        for key in [&a, &b, &c, &d, &e] {
+        for key in [&first, &second, &third, &fourth, &fifth] {
             let is_own = *own.source_epoch == **key || *own.event_id == **key;
             assert!(is_own || !line.contains(key.as_str()), "{key} in {line}");
         }

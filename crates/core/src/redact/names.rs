@@ -15,14 +15,12 @@ use crate::json::Json;
 /// that it is still told from others.
 #[must_use]
 pub fn safe_name(identity: &str) -> Cow<'_, str> {
-    match redact_text(identity) {
-        Cow::Borrowed(_) => Cow::Borrowed(identity),
-        Cow::Owned(_) => {
-            let mut hasher = SipHasher13::new();
-            hasher.write(identity.as_bytes());
-            Cow::Owned(format!("[REDACTED:{:032x}]", hasher.finish128().as_u128()))
-        }
+    if let Cow::Borrowed(_) = redact_text(identity) {
+        return Cow::Borrowed(identity);
     }
+    let mut hasher = SipHasher13::new();
+    hasher.write(identity.as_bytes());
+    Cow::Owned(format!("[REDACTED:{:032x}]", hasher.finish128().as_u128()))
 }
 
 /// Whether two identities, or names of identities, mean the same.
