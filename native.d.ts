@@ -15,6 +15,8 @@ export declare class NativeBridge {
   constructor(options: NativeBridgeOptions)
   /** The events that the agent event in `text` makes, as the JSON text of an array. */
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
+  /** What an authority said of a child; whether that is of the present life of a child of the session. */
+  corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
 }
 
 /** The followed files of one environment. */

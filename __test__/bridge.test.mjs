@@ -307,3 +307,101 @@ test("version and place reach the row of the session, and of nobody else", () =>
   );
   refused("invalid_argument", "cwd", () => bridgeAgentEvents({ ...options, cwd: 1 }));
 });
+
+/** A bridge and the projection of its events: pushes, and says what became of each event. */
+function pair() {
+  const bridge = bridgeAgentEvents(options);
+  const projector = new LifecycleProjector({ staleAfterMs: 5_000, reconcileDeadlineMs: 5_000 });
+  const say = (second, event) =>
+    bridge.push(event, { at: at(second) }).map((made) => {
+      const result = projector.tryApply(made);
+      return result.status === "refused" ? result.error.code : result.status;
+    });
+  const rows = () =>
+    projector.list().map((row) => `${row.childId} ${row.state}/${row.waitingReason} ${row.attempt}`);
+  return { bridge, projector, say, rows };
+}
+
+const applied = (results) => results.length > 0 && results.every((status) => status === "applied");
+
+test("what was lost and works again is the next attempt, for a session and for a sub-agent", () => {
+  const { bridge, projector, say, rows } = pair();
+  for (const [second, event] of [started, turn("t"), child, ofChild(turn("u"))].entries()) say(second, event);
+  projector.markStale(at(10));
+  for (const childId of ["s", "c"]) {
+    const { status, record } = projector.reconciliationFailed("my-agent/1", childId, at(15));
+    assert.equal(status, "applied");
+    assert.equal(bridge.corrected(record), true);
+    assert.equal(bridge.corrected(record), false, "it has ended already");
+  }
+  assert.deepEqual(rows(), ["s lost/null 1", "c lost/null 1"]);
+  // What it did before that is history; only what it does after shows a new life.
+  assert.deepEqual(say(14, turn("before")), ["terminal_immutable"]);
+  assert.deepEqual(rows(), ["s lost/null 1", "c lost/null 1"]);
+  assert.ok(applied(say(20, turn("t2"))));
+  assert.ok(applied(say(21, child)));
+  assert.ok(applied(say(22, ofChild(turn("u2")))));
+  assert.deepEqual(rows(), ["s#2 running/null 2", "c#2 running/null 2"]);
+});
+
+test("a bridge goes on from the state that an authority set", () => {
+  for (const state of ["created", "starting", "running", "waiting"]) {
+    const { bridge, projector, say, rows } = pair();
+    say(0, started);
+    say(1, turn("t"));
+    const children = [{ childId: "s", state, ...(state === "waiting" ? { waitingReason: "question" } : {}) }];
+    const { results } = projector.reconcile({
+      complete: true,
+      source: "my-agent/1",
+      sourceEpoch: "e1",
+      snapshotId: "n",
+      observedAt: at(2),
+      coverage: "all",
+      children,
+    });
+    for (const { record } of results) assert.equal(bridge.corrected(record), true);
+    for (const [second, event, expected] of [
+      [
+        3,
+        { kind: "tool.started", toolId: "x", name: "Bash" },
+        `${state}/${state === "waiting" ? "question" : null}`,
+      ],
+      [
+        4,
+        { kind: "wait.started", waitId: "w", state: "waiting", reason: "permission" },
+        "waiting/permission",
+      ],
+      [5, { kind: "wait.finished", waitId: "w" }, "running/null"],
+      [6, done("success"), "waiting/prompt"],
+      [7, turn("t2"), "running/null"],
+    ]) {
+      assert.ok(applied(say(second, event)), `${state}: ${event.kind}`);
+      assert.deepEqual(rows(), [`s ${expected} 1`], `${state}: ${event.kind}`);
+    }
+  }
+});
+
+test("a bridge goes on from no other record than its own", () => {
+  const { bridge, projector, say, rows } = pair();
+  for (const [second, event] of [started, turn("t"), child].entries()) say(second, event);
+  const record = projector.snapshot("my-agent/1", "c");
+  const lost = { ...record, state: "lost", stateSince: at(5) };
+  for (const [other, value] of [
+    ["source", "my-agent/2"],
+    ["childId", "d"],
+    ["childId", "c#2"],
+    ["childId", "c#1"],
+    ["childId", "#c"],
+  ]) {
+    assert.equal(bridge.corrected({ ...lost, [other]: value }), false, value);
+  }
+  assert.ok(applied(say(6, ofChild(turn("u")))), "none of them was its");
+  assert.deepEqual(rows(), ["s running/null 1", "c running/null 1"]);
+  refused("invalid_argument", "record", () => bridge.corrected(null));
+  refused("invalid_argument", "record.source", () => bridge.corrected());
+  refused("invalid_argument", "record.state", () => bridge.corrected({ ...lost, state: "gone" }));
+  refused("invalid_argument", "record.waitingReason", () =>
+    bridge.corrected({ ...lost, waitingReason: "x" }),
+  );
+  refused("invalid_timestamp", "record.stateSince", () => bridge.corrected({ ...lost, stateSince: "now" }));
+});

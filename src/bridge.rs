@@ -4,12 +4,12 @@ use agent_lifecycle_core::agent::{AgentEvent, Outcome};
 use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
 use agent_lifecycle_core::bridge::{Content, Former, FormerLife, Session};
 use agent_lifecycle_core::contract::identity::identity;
-use agent_lifecycle_core::contract::{Capabilities, Capability, State, Timestamp};
+use agent_lifecycle_core::contract::{Capabilities, Capability, State, Timestamp, WaitingReason};
 use agent_lifecycle_core::providers::Facts;
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::convert::{integer, text};
+use crate::convert::{integer, moment, text};
 use crate::error::Refusal;
 
 /// A session whose events are bridged.
@@ -158,5 +158,30 @@ impl NativeBridge {
             (None, None) => Origin::Said,
         };
         Ok(text(&self.bridge.take(event, at, turn_id.as_deref(), &origin)))
+    }
+
+    /// What an authority said of a child; whether that is of the present life of a child of the session.
+    #[napi(catch_unwind)]
+    pub fn corrected(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        state: String,
+        waiting_reason: Option<String>,
+        since: String,
+    ) -> Result<bool> {
+        let refuse = |path, message| {
+            Err(Refusal { code: "invalid_argument", path: Some(path), message }.into_error(env))
+        };
+        let Some(state) = State::parse(&state) else {
+            return refuse("record.state", "record.state must be a state, as a record has it");
+        };
+        let reason = waiting_reason.as_deref().map(WaitingReason::parse);
+        if reason == Some(None) {
+            return refuse("record.waitingReason", "record.waitingReason must be one, as a record has it");
+        }
+        let since = moment(env, &since, "record.stateSince")?;
+        Ok(self.bridge.corrected(&source, &child_id, (state, reason.flatten()), since))
     }
 }

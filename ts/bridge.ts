@@ -8,7 +8,7 @@ import { booleanOption, numberOption, optionalText, optionsArgument, textArgumen
 import type { LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
-import type { LifecycleProjector } from "./projector.js";
+import type { LifecycleProjector, LifecycleRecord } from "./projector.js";
 
 /** How much of prompts and texts goes into events: nothing, titles and descriptions, or everything. */
 export type ContentLevel = "none" | "titles" | "full";
@@ -62,7 +62,24 @@ export interface AgentBridge {
    * @throws {LifecycleError} with all issues where the event is not valid.
    */
   push(event: AgentLifecycleEvent, context?: AgentEventContext): LifecycleEvent[];
+
+  /**
+   * Says how a child is where no event of this bridge made it so: an authority set its state (`reconcile`) or it was lost
+   * (`reconciliationFailed`). What is pushed next goes on from there, over legal edges; after an end, a `turn.started` of the session,
+   * or a `subagent.started`, begins the next attempt. Give it the `record` of each result of these calls.
+   *
+   * @returns whether the record is of the present life of a child of this session, which has not ended by an event of this bridge;
+   *   else it changes nothing.
+   * @throws {LifecycleError} `invalid_argument`, `invalid_timestamp`.
+   */
+  corrected(record: CorrectedRecord): boolean;
 }
+
+/** What a bridge needs of a record. */
+export type CorrectedRecord = Pick<
+  LifecycleRecord,
+  "source" | "childId" | "state" | "waitingReason" | "stateSince"
+>;
 
 /**
  * A bridge for one session. A turn's end never ends a record: `agent.done` of the session's own agent gives `waiting` for a prompt.
@@ -107,6 +124,14 @@ export function bridgeAgentEvents(options: AgentBridgeOptions): AgentBridge {
       const turn = optionalText(turnId, "turnId");
       const text = callNative(() => bridge.push(JSON.stringify(event), time, turn, origin));
       return JSON.parse(text) as LifecycleEvent[];
+    },
+    corrected(record) {
+      const members: Partial<CorrectedRecord> = optionsArgument(record, "record");
+      const text = (member: keyof CorrectedRecord) => textArgument(members[member], `record.${member}`);
+      const reason = optionalText(members.waitingReason, "record.waitingReason");
+      const names: [string, string, string] = [text("source"), text("childId"), text("state")];
+      const since = text("stateSince");
+      return callNative(() => bridge.corrected(...names, reason, since));
     },
   };
 }

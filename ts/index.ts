@@ -27,7 +27,13 @@ export type {
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
 export { bridgeAgentEvents } from "./bridge.js";
-export type { AgentBridge, AgentBridgeOptions, AgentEventContext, ContentLevel } from "./bridge.js";
+export type {
+  AgentBridge,
+  AgentBridgeOptions,
+  AgentEventContext,
+  ContentLevel,
+  CorrectedRecord,
+} from "./bridge.js";
 export { normalizeLifecycleEvent } from "./contract.js";
 export type {
   Capabilities,

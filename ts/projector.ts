@@ -397,7 +397,7 @@ export class LifecycleProjector {
 
   /**
    * Says what is known of a child's process; `undefined` takes it back. A root that waits for its prompt while its process lives does
-   * not become stale. It is part of no event, no correction and no checkpoint.
+   * not become stale, and is not stale any more where silence made it so. It is part of no event and no checkpoint.
    *
    * @returns whether the child is known.
    */

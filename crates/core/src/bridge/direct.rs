@@ -7,9 +7,10 @@ use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+use super::life::child_id as life_id;
 use super::{Bridge, Former, Item, Scope, Session};
 use crate::agent::AgentEvent;
-use crate::contract::{Event, Timestamp};
+use crate::contract::{Event, Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, Said};
 
 /// Where an agent event comes from.
@@ -76,6 +77,32 @@ impl DirectBridge {
         };
         self.bridge.take(&item, true, &mut |event| events.push(event));
         events
+    }
+
+    /// An authority said how a child is: the next events go on from there, after an end in a new life. `since` is since when it is so.
+    /// Whether that is of the present life of a child of this session, and that life has not ended here.
+    pub fn corrected(
+        &mut self,
+        source: &str,
+        child_id: &str,
+        (state, reason): (State, Option<WaitingReason>),
+        since: Moment,
+    ) -> bool {
+        if source != self.bridge.session.source {
+            return false;
+        }
+        let base = child_id.rsplit_once('#').map(|(base, _)| base);
+        let lives = &mut self.bridge.lives;
+        let is_present = |id: &&str| {
+            let life = lives.get(*id).filter(|life| life.attempt > 0 && !life.is_over());
+            life.is_some_and(|life| life_id(id, life.attempt) == child_id)
+        };
+        let Some(id) = [Some(child_id), base].into_iter().flatten().find(is_present) else { return false };
+        let Some(life) = lives.get_mut(id) else { return false };
+        life.state = Some(state);
+        life.reason = reason;
+        life.ended_at = state.is_terminal().then_some(since);
+        true
     }
 
     /// Names the event among all of its session.

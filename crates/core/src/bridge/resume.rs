@@ -12,6 +12,7 @@ use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Capabilities, Event, Kind, Lineage, State, Timestamp};
 use crate::json::Json;
 use crate::providers::Said;
+use crate::redact::safe_name;
 
 /// What is known of a session before this process.
 #[derive(Clone, Debug)]
@@ -65,7 +66,7 @@ impl Bridge {
 
 /// The source enters the epoch of the session.
 fn advance(session: &Session, from: &str, name: u128, at: &Timestamp<'static>) -> Event<'static> {
-    let from = Json::Object(vec![("from".to_owned(), Json::Text(from.to_owned()))]);
+    let from = Json::Object(vec![("from".to_owned(), Json::Text(safe_name(from).into_owned()))]);
     Event {
         event_id: Cow::Owned(format!("{name:032x}")),
         source: Cow::Owned(session.source.clone()),

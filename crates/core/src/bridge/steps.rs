@@ -268,7 +268,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let life = self.life(id);
         let first = life.waits.first().map(|wait| wait.reason);
         match (life.state, first) {
-            (Some(State::Running | State::Starting | State::Waiting), Some(reason)) => {
+            (Some(State::Created | State::Starting | State::Running | State::Waiting), Some(reason)) => {
                 self.change(id, State::Waiting, Some(reason));
             }
             (Some(State::Waiting), None) if life.reason != Some(WaitingReason::Prompt) => {

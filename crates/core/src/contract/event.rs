@@ -15,7 +15,7 @@ use super::raw::{Nested, RawEvent, RawLineage};
 use super::state::{State, WaitingReason};
 use super::time::Timestamp;
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
-use crate::redact::{redact_json, redact_text};
+use crate::redact::{redact_json, redact_note, redact_text};
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -268,6 +268,7 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
         return Err(Refusal::new(Code::InvalidKind, "$.kind", message));
     }
     let state = state(kind, &raw.state)?;
+    let redact = if kind == Kind::Reconciliation { redact_note } else { redact_json };
     Ok(Event {
         event_id,
         source,
@@ -293,7 +294,7 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
                 return Err(Refusal::new(Code::InvalidActivity, "$.activity", message));
             }
         },
-        details: details(raw.details, repair)?,
+        details: details(raw.details, repair, redact)?,
         capabilities: Capabilities::read(&raw.capabilities)?,
     })
 }
@@ -435,7 +436,11 @@ fn activity(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-pub(crate) fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Refusal> {
+pub(crate) fn details(
+    raw: Nested<Option<Json>>,
+    repair: Repair,
+    redact: fn(&mut Json) -> bool,
+) -> Result<Option<Json>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(Code::InvalidDetails, "$.details", message));
     let mut details = match raw {
         Nested::Absent => return Ok(None),
@@ -450,7 +455,7 @@ pub(crate) fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Optio
     }
     // A replacement may be longer than the secret; what is written must be accepted again.
     if json::length_exceeds(&details, DETAILS_BYTES)
-        || redact_json(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
+        || redact(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
     {
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }

@@ -14,7 +14,7 @@ use super::report::{Applied, Note, Status};
 use super::take::{Arrival, advanced_from};
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Moment, Refusal, State};
-use crate::redact::redact_text;
+use crate::redact::{is_same_name, redact_text, safe_name};
 use crate::text::fit;
 
 /// An epoch in a message: UTF-16 code units of it.
@@ -55,7 +55,7 @@ impl Projector {
                 "to must be an epoch as events give it: trimmed, not blank, at most 512 bytes, no U+0000";
             return Err(Refusal::new(Code::InvalidId, "$.to", message));
         }
-        if from == to || known.retired.iter().any(|retired| **retired == *to) {
+        if from == to || known.has_left(to) {
             return refuse("$.to", "to must be an epoch that the source was never in".to_owned());
         }
         let place = Place { source, child: SOURCE_NOTE, key: None };
@@ -71,7 +71,7 @@ impl Projector {
             return Applied::new(Status::Conflict, Some(Note::EpochConflict), key);
         };
         let deadline_ms = self.config.reconcile_deadline_ms;
-        if source.retired.iter().any(|retired| **retired == *event.source_epoch) {
+        if source.has_left(&event.source_epoch) {
             if let Some(record) = key.and_then(|key| self.get_mut(key))
                 && event.state.is_some_and(State::is_terminal)
             {
@@ -82,7 +82,7 @@ impl Projector {
             }
             return Applied::new(Status::OutOfOrder, Some(Note::EpochRetired), key);
         }
-        if advanced_from(event).is_some_and(|from| *from == *source.epoch) {
+        if advanced_from(event).is_some_and(|from| is_same_name(from, &source.epoch)) {
             self.enter_epoch(&event.source, &event.source_epoch, event.observed_at.moment());
             match key.and_then(|key| self.get_mut(key)) {
                 Some(record) => {
@@ -94,7 +94,7 @@ impl Projector {
             return Applied::new(Status::Applied, Some(Note::EpochAdvanced), key);
         }
         if let Some(record) = key.and_then(|key| self.get_mut(key)) {
-            record.epoch_conflict = Some(event.source_epoch.as_ref().into());
+            record.epoch_conflict = Some(safe_name(&event.source_epoch).into());
             if !record.state.is_terminal() {
                 record.open_reconciliation(Note::EpochConflict, arrival.at.plus_millis(deadline_ms));
             }
@@ -117,7 +117,7 @@ impl Projector {
             let record = self.slots.get_mut(key.slot as usize).and_then(|slot| slot.record.as_mut());
             if let Some(record) = record {
                 record.restart_window();
-                record.epoch_conflict.take_if(|epoch| **epoch == *to);
+                record.epoch_conflict.take_if(|epoch| is_same_name(epoch, to));
             }
         }
         self.audit.push(Audit {
@@ -129,7 +129,7 @@ impl Projector {
             observed_at: at.to_text(),
             reason: Note::EpochAdvanced.as_str(),
         });
-        source.retired.push_back(from);
+        source.retired.push_back(safe_name(&from).into());
     }
 
     /// What announced an epoch is known to it, although no record is.
@@ -142,7 +142,7 @@ impl Projector {
         } else {
             let mut seen = Seen::default();
             seen.insert(arrival.name, arrival.content);
-            source.announcer = Some((event.child_id.as_ref().into(), seen));
+            source.announcer = Some((safe_name(&event.child_id).into(), seen));
         }
     }
 }

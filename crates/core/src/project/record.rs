@@ -4,6 +4,7 @@
 //! Invariant: every member is backed by an event, a mark or an authority.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use serde::{Serialize, Serializer};
 
@@ -18,6 +19,8 @@ use crate::contract::{Capabilities, Capability, Kind, Lineage, Moment, State, Wa
 pub const LATE: usize = 16;
 /// Notes kept of one child.
 pub const NOTES: usize = 16;
+/// Snapshots in a row that left a child out whose times are kept.
+pub(super) const MISSES: usize = 16;
 
 /// What is known of one child.
 #[derive(Clone, Debug)]
@@ -74,11 +77,12 @@ pub(super) struct Authority {
 }
 
 /// Complete snapshots in a row that left a child out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Missed {
+    /// How many, counted up to the grace count.
     pub(super) count: u64,
-    /// When the last of them was observed.
-    pub(super) at: Moment,
+    /// When the newest of them were observed, oldest first, at most [`MISSES`]: evidence that comes late may be newer than some.
+    pub(super) times: VecDeque<Moment>,
 }
 
 /// Corrections that were written: how many, and which of them are known.

@@ -20,6 +20,7 @@ use super::take::earlier;
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Capabilities, Code, Moment, Refusal, State, WaitingReason};
 use crate::reconcile::{Coverage, Snapshot, SnapshotChild};
+use crate::redact::safe_name;
 
 /// Snapshot ids remembered of one source.
 pub(super) const SNAPSHOT_IDS: usize = 32;
@@ -75,7 +76,7 @@ impl Projector {
         let at = earlier(snapshot.observed_at, received_at);
         let of_snapshot = |op| Correction {
             counted: at,
-            snapshot_id: Some(Cow::Borrowed(snapshot.snapshot_id.as_str())),
+            snapshot_id: Some(safe_name(&snapshot.snapshot_id)),
             ..Correction::new(op, snapshot.observed_at)
         };
         let source = snapshot.source.as_str();
@@ -105,9 +106,9 @@ impl Projector {
     fn is_repeated(&self, snapshot: &Snapshot) -> bool {
         let accepted =
             self.sources.get(snapshot.source.as_str()).and_then(|source| source.snapshots.as_ref());
+        let name = safe_name(&snapshot.snapshot_id);
         accepted.is_some_and(|accepted| {
-            snapshot.observed_at < accepted.newest
-                || accepted.ids.iter().any(|id| **id == *snapshot.snapshot_id)
+            snapshot.observed_at < accepted.newest || accepted.ids.iter().any(|id| **id == *name)
         })
     }
 
@@ -126,7 +127,7 @@ impl Projector {
             let message = format!("{message} (its present epoch is {present})");
             Err(Refusal::new(Code::EpochMismatch, "$.sourceEpoch", message))
         };
-        if source.retired.iter().any(|retired| **retired == *snapshot.source_epoch) {
+        if source.has_left(&snapshot.source_epoch) {
             return refuse("sourceEpoch is an epoch that the source has left; the snapshot is of the past");
         }
         if !snapshot.advances_epoch {
@@ -150,17 +151,12 @@ impl Projector {
         let mut stale = Vec::new();
         for key in known {
             let Some(record) = self.get(key).filter(|record| !record.state.is_terminal()) else { continue };
-            let counted = record.authority.as_ref().and_then(|authority| authority.missed);
             let misses = if named.contains(&*record.child_id) {
                 0
             } else {
                 record.misses_after(snapshot.observed_at, grace)
             };
-            let is_unchanged = misses == counted.map_or(0, |missed| missed.count);
-            let missing = Note::CompleteSnapshotMissing.as_str();
-            let is_marked = record.freshness.stale.as_deref().is_some_and(|stale| stale.reason == missing);
-            // A count that stays at its bound is not written again and again.
-            if is_unchanged && (misses == 0 || is_marked) {
+            if misses == 0 && record.missed().is_none() {
                 continue;
             }
             let is_spared = record.is_idle_and_alive();
@@ -173,7 +169,7 @@ impl Projector {
             let mark = Correction {
                 op: Op::Stale,
                 reason: Some(Cow::Borrowed(Note::CompleteSnapshotMissing.as_str())),
-                threshold: Some(snapshot.observed_at),
+                threshold: self.get(key).and_then(|record| record.missed()?.threshold()),
                 deadline: Some(deadline),
                 ..miss.clone()
             };

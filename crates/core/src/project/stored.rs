@@ -80,7 +80,7 @@ stored! {
     Stale { reason: "reason", threshold: "threshold" };
     Reconciliation { reason: "reason", deadline: "deadlineAt", answered_after: "answeredAfter", asked: "asked" };
     Authority { entry_at: "entryAt", missed: "missed", corrections: "corrections" };
-    Missed { count: "count", at: "at" };
+    Missed { count: "count", times: "times" };
     Corrections { count: "count", seen: "seen" };
     LateEvidence {
         event_id: "eventId", kind: "kind", state: "state", observed_at: "observedAt", code: "code", content: "content"

@@ -12,6 +12,7 @@ use super::record::{Asked, Estimate, LateEvidence, NoteEvent, Reconciliation, Re
 use super::report::{Applied, Note, Status};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State, Timestamp};
 use crate::json::Json;
+use crate::redact::safe_name;
 
 /// An event on its way through the checks.
 pub(super) struct Arrival<'a> {
@@ -56,7 +57,7 @@ pub(super) fn is_exit(event: &Event<'_>) -> bool {
 impl NoteEvent {
     pub(super) fn of(event: &Event<'_>) -> Self {
         Self {
-            event_id: event.event_id.as_ref().into(),
+            event_id: safe_name(&event.event_id).into(),
             kind: event.kind,
             observed_at: event.observed_at.moment(),
             activity: event.activity.as_deref().map(Into::into),
@@ -184,7 +185,7 @@ impl Record {
             return;
         }
         late.push(LateEvidence {
-            event_id: arrival.event.event_id.as_ref().into(),
+            event_id: safe_name(&arrival.event.event_id).into(),
             kind: arrival.event.kind,
             state: arrival.event.state,
             observed_at: arrival.event.observed_at.moment(),
