@@ -307,6 +307,8 @@ export interface NativeMonitorOptions {
   activeWithinMs: number
   /** `none`, `titles` or `full`. */
   content: string
+  /** Whether the host asks authorities. */
+  asks: boolean
   /** A journal of its own. */
   journal?: string
   /** How the projection judges. */
