@@ -15,6 +15,8 @@ export declare class NativeBridge {
   constructor(options: NativeBridgeOptions)
   /** The events that the agent event in `text` makes, as the JSON text of an array. */
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
+  /** What an authority said of a child; whether that is of the present life of a child of the session. */
+  corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
 }
 
 /** The followed files of one environment. */
@@ -62,6 +64,30 @@ export declare class NativeJournal {
   close(): Promise<string>
 }
 
+/** An open monitor. */
+export declare class NativeMonitor {
+  /** `tell` is called with the JSON text of each notice. */
+  constructor(options: NativeMonitorOptions, tell: (arg: string) => void)
+  /** The rows as the JSON text of an array. */
+  rows(): string
+  /** What changed since a cursor, as JSON text. */
+  changesSince(cursor?: string | undefined | null): string
+  /** What stands behind a row's state, as JSON text. */
+  explain(key: string): string | null
+  /** Files that are followed and were not written for long. */
+  hidden(): number
+  /** Applies the events in `lines`; the counts of what became of them, as JSON text. */
+  apply(lines: string): string
+  /** Takes bytes of a host's stream, by its name. */
+  take(name: string, bytes: Uint8Array): void
+  /** Takes an authority's answer about a child: `gone`, `there` or `none`. */
+  answer(source: string, childId: string, answer: string): void
+  /** Drops children that ended before a time; how many. */
+  forget(terminalBefore: string): number
+  /** Ends it; the promise is settled when what waits is written. */
+  close(): object
+}
+
 /** Parses a stream of schema-v1 events. */
 export declare class NativeParser {
   /** Lines longer than `max_line_bytes` are dropped and reported; clamped to 1 byte..64 MiB. */
@@ -105,6 +131,8 @@ export declare class NativeProjector {
   applyJsonl(chunk: Uint8Array, receivedAt: string | undefined | null, end: boolean): string
   /** The record of a child as JSON text. */
   snapshot(source: string, childId: string): string | null
+  /** The present epoch of a source. */
+  epoch(source: string): string | null
   /** All rows in tree order as the JSON text of an array. */
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
@@ -204,6 +232,9 @@ export declare function coreVersion(): string
 /** The rows in the JSON text of an array as the JSON text of a list of to-dos. */
 export declare function fallbackTodos(rows: string, now: string, evidence: boolean): string
 
+/** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
+export declare function isProvablyDead(record: string): boolean
+
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
   /** The source of the events. */
@@ -220,6 +251,26 @@ export interface NativeBridgeOptions {
   external: boolean
   /** Whether everything from its start is told. */
   history: boolean
+  /** The version of the agent program. */
+  agentVersion?: string
+  /** Where it works. */
+  cwd?: string
+  /** What is known of the session before. */
+  former?: NativeFormer
+}
+
+/** What a projection knows of a session. */
+export interface NativeFormer {
+  /** The present epoch of its source. */
+  epoch: string
+  /** Which life the newest is; without it, none is known. */
+  attempt?: number
+  /** Its state. */
+  state?: string
+  /** Its turn, where one is open. */
+  openTurn?: string
+  /** How its last turn ended. */
+  outcome?: string
 }
 
 /** How a journal is opened; words and numbers are checked here. */
@@ -240,6 +291,28 @@ export interface NativeLook {
   color: boolean
   /** Columns; lines are cut there. */
   width?: number
+}
+
+/** How a monitor is opened. */
+export interface NativeMonitorOptions {
+  /** Whether the default places of this machine are followed. */
+  defaultPlaces: boolean
+  /** Files and folders that are followed. */
+  paths: Array<string>
+  /** The home folder. */
+  home?: string
+  /** The state directory. */
+  stateDirectory?: string
+  /** Milliseconds without writing after which a file is hidden. */
+  activeWithinMs: number
+  /** `none`, `titles` or `full`. */
+  content: string
+  /** Whether the host asks authorities. */
+  asks: boolean
+  /** A journal of its own. */
+  journal?: string
+  /** How the projection judges. */
+  projector: NativeProjectorOptions
 }
 
 /** Where an event comes from. */
@@ -290,6 +363,9 @@ export interface NativeStatusOptions {
 
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
+
+/** The facts that tell this process from every other, as the JSON text of an object. */
+export declare function ownIdentity(): string
 
 /**
  * Panics: the tests see how that arrives in JavaScript.

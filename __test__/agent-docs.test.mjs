@@ -13,7 +13,9 @@ const { createAgentLifecyclePublisher, validateAgentLifecycleEvent } = lifecycle
 const root = path.dirname(import.meta.dirname);
 const read = (file) => fs.readFileSync(path.join(root, file), "utf8");
 const page = read("docs/agent-events.md");
-const examples = [...blocks(page, "ts"), ...blocks(read("docs/following.md"), "ts")];
+const bridgePage = read("docs/bridge.md");
+const pages = [page, read("docs/following.md"), bridgePage, read("README.md")];
+const examples = pages.flatMap((text) => blocks(text, "ts"));
 
 /** Runs a TypeScript example without its types. */
 async function runExample(code) {
@@ -42,6 +44,66 @@ test("the examples compile", () => {
   const program = typescript.createProgram([...sources.keys()], { ...options, skipLibCheck: true }, host);
   const faults = typescript.getPreEmitDiagnostics(program);
   assert.equal(typescript.formatDiagnostics(faults, host), "");
+});
+
+/** What the session's own agent comes to after `events`, a second apart. */
+function bridged(events) {
+  const bridge = lifecycle.bridgeAgentEvents({ source: "s", sourceEpoch: "1", sessionId: "s" });
+  const projector = new lifecycle.LifecycleProjector();
+  for (const [second, event] of events.entries()) {
+    const time = new Date(Date.UTC(2026, 4, 17, 12, 0, second)).toISOString();
+    for (const made of bridge.push(event, { at: time })) projector.apply(made);
+  }
+  return projector.list()[0];
+}
+
+test("the options and the context of the bridge are those of its page", () => {
+  const types = read("ts/bridge.ts");
+  for (const [name, shape] of [
+    ["option", "AgentBridgeOptions"],
+    ["context", "AgentEventContext"],
+  ]) {
+    const [, body] = new RegExp(`interface ${shape} \\{([\\s\\S]*?)\\n\\}`).exec(types);
+    const members = [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, member]) => member);
+    const table = section(bridgePage, "## Options").split(`| ${name} |`)[1].split("\n\n")[0];
+    const documented = table
+      .split("\n")
+      .slice(2)
+      .flatMap((line) => coded(line.split("|")[1]));
+    assert.deepEqual(documented.toSorted(), members.toSorted());
+  }
+});
+
+test("each agent event is in the table of the bridge, and waits and exits come to what it says", () => {
+  const [kinds] = section(bridgePage, "## What follows from each event").split("\n\nA parent");
+  assert.deepEqual(
+    new Set(rows(kinds).flatMap(([cell]) => coded(cell).filter((name) => KINDS.has(name)))),
+    new Set(KINDS.keys()),
+  );
+  const turn = { kind: "turn.started", turnId: "t" };
+  const waits = rows(section(bridgePage, "## Waits"));
+  assert.equal(waits.length, 7);
+  for (const [cell, reasons, result] of waits) {
+    const [given] = coded(cell);
+    const named = [...coded(reasons), ...(reasons.includes("any") ? ["free text"] : [])];
+    const none = reasons.includes("none") ? [undefined] : [];
+    for (const reason of [...named, ...none]) {
+      const wait = { kind: "wait.started", waitId: "w", state: given, reason };
+      assert.equal(bridged([turn, wait]).waitingReason, coded(result)[0], `${given} ${reason}`);
+    }
+  }
+  const done = (outcome) => [turn, { kind: "agent.done", outcome }];
+  const exit = { kind: "agent.exited" };
+  const [ended, never, failed, open] = rows(section(bridgePage, "## Exits"));
+  for (const [at, outcome] of coded(ended[0]).entries()) {
+    assert.equal(bridged([...done(outcome), { ...exit, exitCode: 3 }]).state, coded(ended[1])[at]);
+  }
+  assert.equal(bridged([{ kind: "session.started" }, exit]).state, coded(never[1])[0]);
+  for (const code of [{ exitCode: 1 }, { signal: "SIGKILL" }]) {
+    assert.equal(bridged([turn, { ...exit, ...code }]).state, coded(failed[1])[0]);
+  }
+  assert.match(open[1], /^no end/);
+  assert.equal(bridged([turn, { ...exit, exitCode: 0 }]).state, "running");
 });
 
 test("helpers, kinds and members are those of the check", () => {

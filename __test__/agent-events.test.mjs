@@ -263,7 +263,7 @@ test("assert gives the same object, or an error with every issue", () => {
       assert.equal(error.path, "$.more");
       assert.equal(
         error.message,
-        "$.more: is no member of agent.done; $.outcome: must be success, error or cancelled; " +
+        "$.more: is no member of agent.done; $.outcome: is missing and must be success, error or cancelled; " +
           "$.summary: must be text of 1 to 4096 UTF-16 code units",
       );
       return true;

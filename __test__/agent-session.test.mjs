@@ -173,6 +173,12 @@ const many = (count) => Array.from({ length: count }, (_, n) => child(`c${n}`));
 test("jsonlSession takes 64 child sources and refuses what cannot be read", () => {
   assert.equal(jsonlSession(options({ childSources: many(64) })).childSources.length, 64);
   for (const [changes, path] of [
+    [{ binding: undefined }, "$.binding"],
+    [{ binding: "2bbb4a67" }, "$.binding"],
+    [{ source: undefined }, "$.source"],
+    [{ source: {} }, "$.source"],
+    [{ mapRecord: undefined }, "$.mapRecord"],
+    [{ mapRecord: {} }, "$.mapRecord"],
     [{ childSources: many(65) }, "$.childSources"],
     [{ childSources: new Set() }, "$.childSources"],
     [{ childSources: null }, "$.childSources"],
@@ -203,6 +209,10 @@ test("jsonlSession takes 64 child sources and refuses what cannot be read", () =
   assert.equal(
     refusal(() => jsonlSession()),
     "invalid_session $",
+  );
+  assert.equal(
+    refusal(() => jsonlSession({})),
+    "invalid_session $.binding",
   );
   jsonlSession(options({ childSources: undefined, childSourceDiscovery: undefined }));
   jsonlSession(options({ childSources: [], childSourceDiscovery: Promise.resolve(watcher()) }));

@@ -68,6 +68,8 @@ test("status --json has rows, hidden, diagnostics and evidence", () => {
   assert.deepEqual([rows.length, hidden, evidence], [4, 0, true]);
   assert.deepEqual(diagnostics, {
     counts: {},
+    files: [],
+    parents: [],
     unsupported: [],
     unrecognized: [],
     missing: [],
@@ -84,7 +86,15 @@ test("where no source of evidence exists, exactly that is said; a place without 
   assert.deepEqual(JSON.parse(run(["status", "--json"], { home }).stdout), {
     rows: [],
     hidden: 0,
-    diagnostics: { counts: {}, unsupported: [], unrecognized: [], missing: [], unreadable: [] },
+    diagnostics: {
+      counts: {},
+      files: [],
+      parents: [],
+      unsupported: [],
+      unrecognized: [],
+      missing: [],
+      unreadable: [],
+    },
     evidence: false,
   });
   mkdirSync(path.join(home, ".claude", "projects"), { recursive: true });
@@ -149,12 +159,57 @@ test("a schema-v1 stream is shown too, with what is wrong in it", (t) => {
   assert.equal(checked.status, 1);
   assert.match(
     checked.stdout,
-    /: 3 events, 2 faults\n {2}offset \d+: already_created: .*\n {2}offset \d+: malformed: /,
+    /: 3 events, 2 faults\n {2}line 3, offset \d+: already_created: .* \(child child, event e3\)\n {2}line 4, offset \d+: malformed: /,
   );
+  const shown = run(["status", file]).stdout.split("\n").slice(-4);
+  assert.deepEqual(shown, [
+    "diagnostics: already_created 1, malformed 1",
+    `  ${file}: already_created 1, malformed 1`,
+    "  run `agent-lifecycle validate <file>` for the places",
+    "",
+  ]);
   assert.ok(!checked.stdout.includes("hunter2"));
   const [report] = JSON.parse(run(["validate", "--json", file]).stdout);
   assert.deepEqual(report.faults, { already_created: 1, malformed: 1 });
+  assert.deepEqual([report.diagnostics[0].line, report.rejected[0].line], [4, 3]);
+  assert.deepEqual([report.rejected[0].childId, report.rejected[0].eventId], ["child", "e3"]);
   assert.ok(!JSON.stringify(report).includes("hunter2"));
+});
+
+test("the files behind the counts are named, the first of them", (t) => {
+  const folder = temporary(t);
+  for (const name of ["a", "b", "c", "d"]) {
+    writeFileSync(path.join(folder, `${name}.ndjson`), `${JSON.stringify(state("e1", "created"))}\n{"`);
+  }
+  // Not a name that is looked into.
+  writeFileSync(path.join(folder, "e.json"), `${JSON.stringify(state("e1", "created"))}\n`);
+  const { rows, diagnostics } = JSON.parse(run(["status", "--json", folder]).stdout);
+  assert.equal(rows.length, 4);
+  const counts = { truncated: 1 };
+  assert.deepEqual(
+    diagnostics.files.map((file) => [path.basename(file.path), file.counts]).toSorted(),
+    ["a", "b", "c", "d"].map((name) => [`${name}.ndjson`, counts]),
+  );
+  const shown = run(["status", folder]).stdout.split("\n");
+  assert.equal(shown.filter((line) => /^ {2}.*\.ndjson: truncated 1$/.test(line)).length, 3);
+  assert.ok(shown.includes("  and more files; run `agent-lifecycle validate <file>` for the places"));
+});
+
+test("a part of a session names the file of the whole", () => {
+  const whole = fixture("three-subagents");
+  const folder = whole.replace(".jsonl", "");
+  const [agent] = readdirSync(path.join(folder, "subagents")).filter((name) => name.endsWith(".jsonl"));
+  for (const [named, parents] of [
+    [whole, []],
+    [folder, [whole]],
+    [path.join(folder, "subagents", agent), [whole]],
+    [path.dirname(whole), []],
+  ]) {
+    const { diagnostics } = JSON.parse(run(["status", "--json", named]).stdout);
+    assert.deepEqual(diagnostics.parents, parents, named);
+    const hint = `part of a session: run \`agent-lifecycle status ${whole}\` to see the whole of it\n`;
+    assert.equal(run(["status", named]).stdout.endsWith(hint), parents.length > 0, named);
+  }
 });
 
 test("validate is content with a good stream and with an agent's own journal", (t) => {

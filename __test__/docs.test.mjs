@@ -67,11 +67,24 @@ test("the example has twelve lines, and runs as a module and as CommonJS to what
   }
 });
 
-test("the example of a reconciliation prints what is said", () => {
-  const text = section(contract, "### Reconciliation");
-  const [example] = blocks(text, "js");
-  const { stdout, stderr } = run(["--input-type=module", "--eval", example]);
-  assert.equal(stdout + stderr, blocks(text, "text")[0]);
+test("the examples of reconciliation and changes print what is said", () => {
+  for (const heading of ["### Reconciliation", "### Changes by cursor"]) {
+    const text = section(contract, heading);
+    const [example] = blocks(text, "js");
+    const { stdout, stderr } = run(["--input-type=module", "--eval", example]);
+    assert.equal(stdout + stderr, blocks(text, "text")[0], heading);
+  }
+});
+
+test("the stores that are looked for are those of the page", () => {
+  const [, stores] = /const STORES[\s\S]*?= \[\n([\s\S]*?)\n\];/.exec(io);
+  const places = [...stores.matchAll(/\((None|Some\(".*?"\)), "(.*?)", "(.*?)"\)/g)];
+  assert.ok(places.length > 4);
+  const page = read("docs/providers.md");
+  const [said] = /The store of an agent that[\s\S]*?\n- /.exec(page);
+  for (const [, variable, above, store] of places) {
+    assert.ok(coded(said).includes(variable === "None" ? `${above}/${store}` : store), store);
+  }
 });
 
 test("the picture is the display of the fixture", () => {
@@ -184,6 +197,15 @@ test("the codes are the code's, in both directions", () => {
   assert.deepEqual(
     codesBelow("### Codes of a journal"),
     sorted([...words("FaultCode", io).filter((code) => code !== "invalid_option"), ...notices]),
+  );
+  const agent = read("docs/agent-events.md");
+  const given = ["### Refusals of an event", "### Codes of the package", "### Codes of a journal"];
+  assert.deepEqual(
+    union("LifecycleErrorCode"),
+    sorted([
+      ...given.flatMap(codesBelow),
+      ...["### Issues", "### Codes of sessions"].flatMap((heading) => firstCells(section(agent, heading))),
+    ]),
   );
   const refusals = new Set(words("Code"));
   const others = [

@@ -6,7 +6,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
-import { event, note } from "./support/events.mjs";
+import { event, note, state } from "./support/events.mjs";
 
 const command = path.join(import.meta.dirname, "../dist/cli/main.js");
 const run = (...args) => {
@@ -46,7 +46,7 @@ test("verify, repair, replay and rotate", (t) => {
   assert.match(rotated.stdout, /the old ones are in .*j\.jsonl\.1\n$/);
   const again = JSON.parse(run("journal", "replay", file, "--json").stdout);
   assert.deepEqual(
-    again.rows.map(({ state }) => state),
+    again.rows.map((row) => row.state),
     ["created"],
   );
 });
@@ -91,8 +91,32 @@ test("tail shows what is there, what is added, and what a rotation puts in its p
   fs.appendFileSync(file, half.slice(0, 20));
   fs.appendFileSync(file, half.slice(20));
   await seen("e2");
+  // What is written just before a rotation is shown, then what is in the new file.
+  fs.appendFileSync(file, line(note("e2b", "heartbeat"), 3));
   fs.writeFileSync(`${file}.new`, line(note("e3", "heartbeat"), 3));
   fs.renameSync(`${file}.new`, file);
   await seen("e3");
-  assert.equal(said.trimEnd().split("\n").length, 3);
+  const ids = said
+    .trimEnd()
+    .split("\n")
+    .map((text) => JSON.parse(text).eventId);
+  assert.deepEqual(ids, ["e1", "e2", "e2b", "e3"]);
+});
+
+test("tail names lines that are no events, and shows those around them", (t) => {
+  const file = place(t);
+  fs.writeFileSync(file, `${line(event(), 1)}nonsense\n${line(state("e2", "starting"), 2)}{"half`);
+  const { stdout, stderr, status } = run("tail", file, "--no-follow");
+  assert.deepEqual(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((text) => text.replace(/^\S+ /, "")),
+    ["source/child created", "source/child state_changed starting"],
+  );
+  assert.match(
+    stderr,
+    /^agent-lifecycle: offset \d+: malformed: .*\nagent-lifecycle: offset \d+: truncated: .*\n$/,
+  );
+  assert.equal(status, 1);
 });

@@ -157,7 +157,9 @@ test("S13: an idle session whose process lives is not stale", () => {
     [{ pid: 0 }, "pid"],
     [{ pid: 1.5 }, "pid"],
     [{ pid: 2 ** 40 }, "pid"],
+    [{ pid: "7" }, "pid"],
     [{ pid: 7, alive: "perhaps" }, "alive"],
+    [{ pid: 7, alive: true }, "alive"],
   ]) {
     assert.throws(() => projector.setProcess("source", "child", given), { code: "invalid_option", path });
   }
@@ -232,4 +234,74 @@ test("arguments of the wrong type are refused by name", () => {
   }
   assert.throws(() => new LifecycleProjector({ graceSnapshots: 0 }), { code: "invalid_option" });
   assert.throws(() => projector.reconciliationFailed("source", "child", "x"), { code: "invalid_timestamp" });
+});
+
+test("a loss is in the audit", () => {
+  const projector = running();
+  projector.requestReconciliation("source", "child", "gone?", at(10));
+  assert.equal(projector.reconciliationFailed("source", "child", at(11)).status, "provisional");
+  assert.deepEqual(projector.audit(), { count: 0, recent: [] });
+  projector.reconciliationFailed("source", "child", at(40));
+  const entry = {
+    source: "source",
+    childId: "child",
+    from: "running",
+    to: "lost",
+    observedAt: at(40),
+    reason: "reconciliation_failed",
+  };
+  assert.deepEqual(projector.audit(), { count: 1, recent: [entry] });
+});
+
+test("what an authority does not know is graver than silence", () => {
+  const projector = running({ staleAfterMs: 10_000 });
+  assert.equal(projector.markStale(at(60))[0].code, "silence");
+  assert.deepEqual(projector.reconcile(snapshot("s1", 61, [])).results, []);
+  const { results, diagnostics } = projector.reconcile(snapshot("s2", 62, []));
+  assert.deepEqual(
+    results.map(({ status, code }) => [status, code]),
+    [["stale", "complete_snapshot_missing"]],
+  );
+  assert.deepEqual(
+    diagnostics.map(({ code, childId }) => [code, childId]),
+    [["complete_snapshot_missing", "child"]],
+  );
+  const { staleReason, reconciliation } = projector.snapshot("source", "child");
+  assert.deepEqual([staleReason, reconciliation.reason], Array(2).fill("complete_snapshot_missing"));
+  // Once, and silence takes nothing back.
+  assert.deepEqual(projector.reconcile(snapshot("s3", 63, [])).results, []);
+  assert.deepEqual(projector.markStale(at(999)), []);
+  // Evidence between the two marks answers only the lesser one.
+  projector.apply(note("b1", "heartbeat", { observedAt: at(62) }));
+  assert.equal(projector.snapshot("source", "child").stale, true);
+  projector.apply(note("b2", "heartbeat", { observedAt: at(63) }));
+  assert.equal(projector.snapshot("source", "child").stale, false);
+});
+
+test("messages name the present epoch, redacted and cut; a question about nobody says so", () => {
+  const projector = running();
+  assert.deepEqual([projector.epoch("source"), projector.epoch("nobody")], ["epoch", undefined]);
+  assert.equal(projector.snapshot("source", "child").sourceEpoch, "epoch");
+  const foreign = projector.apply(note("x1", "heartbeat", { sourceEpoch: "other" }));
+  assert.match(foreign.diagnostics[0].message, /; its present epoch is epoch$/);
+  assert.equal(foreign.record.sourceEpoch, "epoch");
+  const advance = (from, to) => projector.advanceEpoch({ source: "source", from, to, observedAt: at(1) });
+  assert.throws(() => advance("x", "y"), /which is epoch$/);
+  const secret = ["sk", "abcdefghijklmnopqrstuvwxyz0123456789abcd"].join("-");
+  advance("epoch", `${secret} ${"x".repeat(100)}`);
+  assert.throws(
+    () => advance("x", "y"),
+    ({ message }) => !message.includes("abcdefgh") && /which is \[REDACTED\] x+\.\.\.$/.test(message),
+  );
+  for (const result of [
+    projector.requestReconciliation("source", "nobody", "why", at(2)),
+    projector.reconciliationFailed("nobody", "child", at(2)),
+    projector.reconciliationUnanswered("source", "nobody", at(2)),
+  ]) {
+    assert.deepEqual(
+      [result.status, result.code, result.wantsSnapshot],
+      ["conflict", "unknown_child", undefined],
+    );
+    assert.match(result.diagnostics[0].message, /^no child of this source and id is known/);
+  }
 });

@@ -6,7 +6,9 @@ import {
   type FallbackTodo,
   type HostStatus,
   type JournalledEvent,
+  type LifecycleErrorCode,
   type LifecycleEvent,
+  type LifecycleEventBody,
   type LifecycleEventInput,
   type LifecycleSnapshot,
   type ReconcileResult,
@@ -22,6 +24,7 @@ import {
   normalizeLifecycleEvent,
   redact,
   statusReport,
+  treeOf,
 } from "agent-lifecycle";
 
 export const version: string = coreVersion();
@@ -55,6 +58,19 @@ export const waiting: LifecycleEventInput = {
   details: { nested: [1, { a: null }] },
 };
 export const beat: LifecycleEventInput = { ...envelope, kind: "heartbeat" };
+export const reasoned: LifecycleEventInput = {
+  ...envelope,
+  kind: "terminal",
+  state: "lost",
+  // @ts-expect-error: only a wait has a reason.
+  waitingReason: "other",
+};
+export const body: LifecycleEventBody = { kind: "state_changed", state: "waiting", waitingReason: "child" };
+export const said: LifecycleEventInput = { ...envelope, ...body };
+// @ts-expect-error: whom it is about is no part of the body.
+export const whole: LifecycleEventBody = { ...body, childId: "c" };
+export const known: LifecycleErrorCode = "invalid_state";
+export const foreign: LifecycleErrorCode = "of_a_newer_version";
 // @ts-expect-error: a change to `created` does not exist.
 export const again: LifecycleEventInput = { ...envelope, kind: "state_changed", state: "created" };
 // @ts-expect-error: only a terminal state ends a child.
@@ -85,6 +101,8 @@ else console.log(tried.record?.state);
 console.log(tried.error);
 export const rows: Row[] = projector.list();
 export const tree: RowTree[] = projector.tree();
+export const same: RowTree[] = treeOf(rows);
+export const epoch: string | undefined = projector.epoch("s");
 export const below: RowTree[] | undefined = tree[0]?.children;
 // @ts-expect-error: a state is literal; there is no percentage.
 console.log(rows[0]?.percent);

@@ -1,14 +1,15 @@
 //! `bridgeAgentEvents`: agent events to schema-v1 events.
 
-use agent_lifecycle_core::agent::AgentEvent;
+use agent_lifecycle_core::agent::{AgentEvent, Outcome};
 use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
-use agent_lifecycle_core::bridge::{Content, Session};
+use agent_lifecycle_core::bridge::{Content, Former, FormerLife, Session};
 use agent_lifecycle_core::contract::identity::identity;
-use agent_lifecycle_core::contract::{Capabilities, Capability, Timestamp};
+use agent_lifecycle_core::contract::{Capabilities, Capability, State, Timestamp, WaitingReason};
+use agent_lifecycle_core::providers::Facts;
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::convert::{integer, text};
+use crate::convert::{integer, moment, text};
 use crate::error::Refusal;
 
 /// A session whose events are bridged.
@@ -28,6 +29,27 @@ pub struct NativeBridgeOptions {
     pub external: bool,
     /// Whether everything from its start is told.
     pub history: bool,
+    /// The version of the agent program.
+    pub agent_version: Option<String>,
+    /// Where it works.
+    pub cwd: Option<String>,
+    /// What is known of the session before.
+    pub former: Option<NativeFormer>,
+}
+
+/// What a projection knows of a session.
+#[napi(object)]
+pub struct NativeFormer {
+    /// The present epoch of its source.
+    pub epoch: String,
+    /// Which life the newest is; without it, none is known.
+    pub attempt: Option<f64>,
+    /// Its state.
+    pub state: Option<String>,
+    /// Its turn, where one is open.
+    pub open_turn: Option<String>,
+    /// How its last turn ended.
+    pub outcome: Option<String>,
 }
 
 /// Where an event comes from.
@@ -43,6 +65,20 @@ pub struct NativeOrigin {
     pub index: Option<f64>,
 }
 
+fn former_of(env: Env, former: NativeFormer) -> Result<Former> {
+    let NativeFormer { epoch, attempt, state, open_turn, outcome } = former;
+    let attempt = integer(env, attempt, 0, 0, "attempt")?.unsigned_abs();
+    let outcome = outcome.as_deref().and_then(Outcome::parse);
+    let state = state.as_deref().and_then(State::parse);
+    let life = state.map(|state| FormerLife {
+        attempt,
+        state,
+        open_turns: open_turn.into_iter().collect(),
+        outcome,
+    });
+    Ok(Former { epoch, life })
+}
+
 /// The bridge of one session.
 #[napi]
 pub struct NativeBridge {
@@ -54,8 +90,18 @@ impl NativeBridge {
     /// A bridge that was told nothing.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, options: NativeBridgeOptions) -> Result<Self> {
-        let NativeBridgeOptions { source, source_epoch, session_id, provider, content, external, history } =
-            options;
+        let NativeBridgeOptions {
+            source,
+            source_epoch,
+            session_id,
+            provider,
+            content,
+            external,
+            history,
+            former,
+            agent_version,
+            cwd,
+        } = options;
         let given = [("source", &source), ("sourceEpoch", &source_epoch), ("sessionId", &session_id)];
         for (path, id) in given {
             if identity(id) != Ok(id) {
@@ -81,7 +127,9 @@ impl NativeBridge {
         let capabilities = Capabilities { history, ..Capabilities::default() };
         let session =
             Session { source, provider, session_id, epoch: source_epoch, content, external, capabilities };
-        Ok(Self { bridge: DirectBridge::new(session) })
+        let former = former.map(|former| former_of(env, former)).transpose()?;
+        let facts = Facts { agent_version, cwd, ..Facts::default() };
+        Ok(Self { bridge: DirectBridge::new(session, facts, former) })
     }
 
     /// The events that the agent event in `text` makes, as the JSON text of an array.
@@ -115,5 +163,30 @@ impl NativeBridge {
             (None, None) => Origin::Said,
         };
         Ok(text(&self.bridge.take(event, at, turn_id.as_deref(), &origin)))
+    }
+
+    /// What an authority said of a child; whether that is of the present life of a child of the session.
+    #[napi(catch_unwind)]
+    pub fn corrected(
+        &mut self,
+        env: Env,
+        source: String,
+        child_id: String,
+        state: String,
+        waiting_reason: Option<String>,
+        since: String,
+    ) -> Result<bool> {
+        let refuse = |path, message| {
+            Err(Refusal { code: "invalid_argument", path: Some(path), message }.into_error(env))
+        };
+        let Some(state) = State::parse(&state) else {
+            return refuse("record.state", "record.state must be a state, as a record has it");
+        };
+        let reason = waiting_reason.as_deref().map(WaitingReason::parse);
+        if reason == Some(None) {
+            return refuse("record.waitingReason", "record.waitingReason must be one, as a record has it");
+        }
+        let since = moment(env, &since, "record.stateSince")?;
+        Ok(self.bridge.corrected(&source, &child_id, (state, reason.flatten()), since))
     }
 }

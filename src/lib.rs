@@ -16,6 +16,7 @@ pub mod journal;
 pub mod monitor;
 pub mod parser;
 pub mod pipeline;
+pub mod process;
 pub mod projector;
 pub mod redact;
 pub mod status;

@@ -38,6 +38,8 @@ pub struct NativeMonitorOptions {
     pub active_within_ms: f64,
     /// `none`, `titles` or `full`.
     pub content: String,
+    /// Whether the host asks authorities.
+    pub asks: bool,
     /// A journal of its own.
     pub journal: Option<String>,
     /// How the projection judges.
@@ -198,6 +200,7 @@ fn monitor_options(env: Env, options: NativeMonitorOptions) -> Result<Options> {
         state_directory,
         active_within_ms,
         content,
+        asks,
         journal,
         projector,
     } = options;
@@ -223,6 +226,7 @@ fn monitor_options(env: Env, options: NativeMonitorOptions) -> Result<Options> {
         active_within: Duration::from_millis(active),
         content: content_level(env, &content)?,
         config,
+        asks,
         journal: journal.map(PathBuf::from),
         batch: BATCH,
     })

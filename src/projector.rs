@@ -1,5 +1,6 @@
 //! `LifecycleProjector`: the projection for JavaScript.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 
 use agent_lifecycle_core::contract::{Event, Moment, Refusal};
@@ -7,7 +8,7 @@ use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
 use agent_lifecycle_core::project::audit::Audit;
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
 use agent_lifecycle_core::project::{
-    Alive, Applied, Config, Counts, Discovered, Note, Process, Projector, Reconciled, Record,
+    Alive, Applied, Config, Counts, Discovered, NOBODY, Note, Process, Projector, Reconciled, Record,
 };
 use agent_lifecycle_core::reconcile::Snapshot;
 use napi::{Env, Result};
@@ -29,12 +30,6 @@ pub struct NativeProjectorOptions {
     pub grace_snapshots: Option<f64>,
     /// Whether corrections are kept until they are taken; not by default.
     pub corrections: Option<bool>,
-}
-
-impl From<Note> for NoteView {
-    fn from(code: Note) -> Self {
-        Self { code, message: code.message() }
-    }
 }
 
 impl NativeProjectorOptions {
@@ -61,6 +56,15 @@ impl NativeProjectorOptions {
     }
 }
 
+/// A record, and the present epoch of its source.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordView<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    source_epoch: Option<&'a str>,
+}
+
 /// What became of an event, with its record.
 #[derive(Serialize)]
 struct AppliedView<'a> {
@@ -68,10 +72,10 @@ struct AppliedView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Note>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    record: Option<&'a Record>,
+    record: Option<RecordView<'a>>,
     #[serde(rename = "wantsSnapshot", skip_serializing_if = "std::ops::Not::not")]
     wants_snapshot: bool,
-    diagnostics: Vec<NoteView>,
+    diagnostics: Vec<NoteView<'a>>,
 }
 
 /// What became of a snapshot.
@@ -80,13 +84,16 @@ struct ReconciledView<'a> {
     results: Vec<AppliedView<'a>>,
     audit: &'a [Audit],
     discovered: &'a [Discovered],
-    diagnostics: Vec<NoteView>,
+    diagnostics: Vec<NoteView<'a>>,
 }
 
 #[derive(Serialize)]
-struct NoteView {
+#[serde(rename_all = "camelCase")]
+struct NoteView<'a> {
     code: Note,
-    message: &'static str,
+    message: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    child_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -146,8 +153,9 @@ impl NativeProjector {
     #[napi(catch_unwind)]
     pub fn apply(&mut self, env: Env, event: String, received_at: Option<String>) -> Result<String> {
         let received = optional_moment(env, received_at, "receivedAt")?;
-        let applied = self.take(event.as_bytes(), received).map_err(|refusal| refuse(env, &refusal))?;
-        Ok(text(&self.view(applied)))
+        let (applied, source) =
+            self.take(event.as_bytes(), received).map_err(|refusal| refuse(env, &refusal))?;
+        Ok(text(&self.view(applied, &source)))
     }
 
     /// Applies events, one JSON text a line; their results or refusals as the JSON text of an array.
@@ -155,7 +163,7 @@ impl NativeProjector {
     pub fn apply_many(&mut self, env: Env, events: String, received_at: Option<String>) -> Result<String> {
         let received = optional_moment(env, received_at, "receivedAt")?;
         let results = events.lines().map(|event| match self.take(event.as_bytes(), received) {
-            Ok(applied) => text(&self.view(applied)),
+            Ok((applied, source)) => text(&self.view(applied, &source)),
             Err(Refusal { code, path, message }) => {
                 let error = RefusalView { code: code.as_str(), path: &path, message: &message };
                 text(&RefusedView { status: "refused", error })
@@ -189,7 +197,8 @@ impl NativeProjector {
             view.results.add(applied.as_ref().ok().map(|applied| applied.status));
             let (status, fault) = match applied {
                 Ok(Applied { status, note, .. }) => {
-                    let fault = note.map(|note| (note.as_str(), note.message().to_owned()));
+                    let fault =
+                        note.map(|note| (note.as_str(), projector.message(note, &event.source).into_owned()));
                     (status.as_str(), fault)
                 }
                 Err(refusal) => ("refused", Some((refusal.code.as_str(), refusal.to_string()))),
@@ -218,7 +227,14 @@ impl NativeProjector {
     /// The record of a child as JSON text.
     #[napi(catch_unwind)]
     pub fn snapshot(&self, source: String, child_id: String) -> Option<String> {
-        self.projector.record(&source, &child_id).map(text)
+        let record = self.projector.record(&source, &child_id)?;
+        Some(text(&self.record_view(record)))
+    }
+
+    /// The present epoch of a source.
+    #[napi(catch_unwind)]
+    pub fn epoch(&self, source: String) -> Option<String> {
+        self.projector.epoch(&source).map(str::to_owned)
     }
 
     /// All rows in tree order as the JSON text of an array.
@@ -231,7 +247,7 @@ impl NativeProjector {
     #[napi(catch_unwind)]
     pub fn mark_stale(&mut self, env: Env, now: String) -> Result<String> {
         let marked = self.projector.mark_stale(moment(env, &now, "now")?);
-        Ok(text(&marked.into_iter().map(|applied| self.view(applied)).collect::<Vec<_>>()))
+        Ok(text(&marked.into_iter().map(|applied| self.view(applied, "")).collect::<Vec<_>>()))
     }
 
     /// Takes the snapshot in the JSON text of one value; what became of it as JSON text.
@@ -241,10 +257,15 @@ impl NativeProjector {
         let snapshot = Snapshot::from_json(snapshot.as_bytes()).map_err(|refusal| refuse(env, &refusal))?;
         let Reconciled { results, audit, discovered, note } =
             self.projector.reconcile(&snapshot, received).map_err(|refusal| refuse(env, &refusal))?;
-        let notes = note.into_iter().chain(results.iter().filter_map(|applied| applied.note));
+        let whole = note.map(|code| NoteView { code, message: code.message().into(), child_id: None });
+        let of_children = results.iter().filter_map(|applied| {
+            let record = applied.record.and_then(|key| self.projector.get(key));
+            let child_id = record.map(|record| record.child_id.as_ref());
+            applied.note.map(|code| NoteView { code, message: code.message().into(), child_id })
+        });
         Ok(text(&ReconciledView {
-            diagnostics: notes.map(NoteView::from).collect(),
-            results: results.into_iter().map(|applied| self.view(applied)).collect(),
+            diagnostics: whole.into_iter().chain(of_children).collect(),
+            results: results.iter().map(|applied| self.view(*applied, &snapshot.source)).collect(),
             audit: &audit,
             discovered: &discovered,
         }))
@@ -262,7 +283,7 @@ impl NativeProjector {
     ) -> Result<String> {
         let now = moment(env, &now, "now")?;
         let applied = self.projector.request_reconciliation(&source, &child_id, &reason, now);
-        Ok(text(&self.view(applied)))
+        Ok(text(&self.answer(applied, &source)))
     }
 
     /// An authority said that a child is gone; the result as JSON text.
@@ -276,7 +297,7 @@ impl NativeProjector {
     ) -> Result<String> {
         let now = moment(env, &now, "now")?;
         let applied = self.projector.reconciliation_failed(&source, &child_id, now);
-        Ok(text(&self.view(applied)))
+        Ok(text(&self.answer(applied, &source)))
     }
 
     /// Nobody answered the question about a child; the result as JSON text.
@@ -290,7 +311,7 @@ impl NativeProjector {
     ) -> Result<String> {
         let now = moment(env, &now, "now")?;
         let applied = self.projector.reconciliation_unanswered(&source, &child_id, now);
-        Ok(text(&self.view(applied)))
+        Ok(text(&self.answer(applied, &source)))
     }
 
     /// What the host knows of a child's process; whether the child is known. Without a pid the process is not known.
@@ -326,11 +347,11 @@ impl NativeProjector {
     #[napi(catch_unwind)]
     pub fn replay(&mut self, env: Env, event: String, received_at: Option<String>) -> Result<String> {
         let received = optional_moment(env, received_at, "receivedAt")?;
-        let applied = Event::from_json(event.as_bytes())
+        let (applied, source) = Event::from_json(event.as_bytes())
             .map_err(Refusal::from)
-            .and_then(|event| self.projector.replay(&event, received))
+            .and_then(|event| Ok((self.projector.replay(&event, received)?, event.source.into_owned())))
             .map_err(|refusal| refuse(env, &refusal))?;
-        Ok(text(&self.view(applied)))
+        Ok(text(&self.view(applied, &source)))
     }
 
     /// Events that rebuild the projection when they are replayed, as the JSON text of an array.
@@ -371,21 +392,46 @@ impl NativeProjector {
         &mut self.projector
     }
 
-    fn take(&mut self, event: &[u8], received: Option<Moment>) -> std::result::Result<Applied, Refusal> {
+    /// What became of an event, and its source.
+    fn take(
+        &mut self,
+        event: &[u8],
+        received: Option<Moment>,
+    ) -> std::result::Result<(Applied, String), Refusal> {
         let event = Event::from_json(event).map_err(Refusal::from)?;
-        self.projector.apply(&event, received)
+        Ok((self.projector.apply(&event, received)?, event.source.into_owned()))
     }
 
-    fn view(&self, applied: Applied) -> AppliedView<'_> {
+    fn record_view<'a>(&'a self, record: &'a Record) -> RecordView<'a> {
+        RecordView { record, source_epoch: self.projector.epoch(&record.source) }
+    }
+
+    fn view(&self, applied: Applied, source: &str) -> AppliedView<'_> {
         let Applied { status, note, also, record } = applied;
-        let notes = note.into_iter().chain(also);
+        let notes = note.into_iter().chain(also).map(|code| NoteView {
+            code,
+            message: self.projector.message(code, source),
+            child_id: None,
+        });
         AppliedView {
             status,
             code: note,
-            record: record.and_then(|key| self.projector.get(key)),
+            record: record.and_then(|key| self.projector.get(key)).map(|record| self.record_view(record)),
             wants_snapshot: applied.wants_snapshot(),
-            diagnostics: notes.map(NoteView::from).collect(),
+            diagnostics: notes.collect(),
         }
+    }
+
+    /// What became of a question or of its answer: of a child that is not known there is none, and no event is missing.
+    fn answer(&self, applied: Applied, source: &str) -> AppliedView<'_> {
+        let mut view = self.view(applied, source);
+        if applied.note == Some(Note::UnknownChild) {
+            view.wants_snapshot = false;
+            for note in &mut view.diagnostics {
+                note.message = NOBODY.into();
+            }
+        }
+        view
     }
 }
 
@@ -400,7 +446,7 @@ fn process(env: Env, pid: f64, alive: Option<&str>) -> Result<Process> {
     };
     let (Ok(pid), Some(alive)) = (u32::try_from(pid), alive) else {
         let (path, message) = match alive {
-            None => ("alive", "alive must be yes, no or unknown"),
+            None => ("alive", "alive must be \"yes\", \"no\" or \"unknown\""),
             Some(_) => ("pid", "pid must be the id of a process"),
         };
         return Err(

@@ -41,13 +41,28 @@ export function booleanOption(value: unknown, name: string): boolean | undefined
 }
 
 /**
- * Options: an object, or left out.
+ * Options: an object, or left out. `members` names those that there are, where another is refused: a misspelt one would be a default.
  *
- * @throws {LifecycleError} `invalid_argument`.
+ * @throws {LifecycleError} `invalid_argument`, or `invalid_option` for a member that there is not.
  */
-export function optionsArgument<T extends object>(value: T | undefined, name: string): Partial<T> {
+export function optionsArgument<T extends object>(
+  value: T | undefined,
+  name: string,
+  members?: readonly (string & keyof T)[],
+): Partial<T> {
   if (value === undefined) return {};
-  if (typeof value === "object" && value !== null) return value;
+  if (typeof value === "object" && value !== null) {
+    if (members === undefined) return value;
+    const given = Object.keys(value).filter(
+      (member) => (value as Record<string, unknown>)[member] !== undefined,
+    );
+    const unknown = given.find((member) => !(members as readonly string[]).includes(member));
+    if (unknown === undefined) return value;
+    // A name from the caller: bounded, and nothing that would move a cursor.
+    const shown = unknown.slice(0, 64).replaceAll(/\p{C}/gu, "\u{fffd}");
+    const message = `${name} has no member ${JSON.stringify(shown)}; there are ${members.join(", ")}`;
+    throw new LifecycleError("invalid_option", message, { path: shown });
+  }
   throw new LifecycleError("invalid_argument", `${name} must be an object, not ${typeOf(value)}`, {
     path: name,
   });

@@ -71,31 +71,49 @@ interface Envelope {
 interface Created {
   kind: "created";
   state: "created";
+  waitingReason?: never;
 }
 
 interface StateChanged {
   kind: "state_changed";
-  state: Exclude<LifecycleState, "created">;
-  /** Only with state `waiting`; `other` where it is left out. */
+  state: Exclude<LifecycleState, "created" | "waiting">;
+  waitingReason?: never;
+}
+
+interface Waiting {
+  kind: "state_changed";
+  state: "waiting";
+  /** `other` where it is left out. */
   waitingReason?: WaitingReason;
 }
 
 interface Terminal {
   kind: "terminal";
   state: "completed" | "failed" | "cancelled" | "lost";
+  waitingReason?: never;
 }
 
 interface Stateless {
   kind: "activity" | "heartbeat" | "reconciliation" | "diagnostic";
+  state?: never;
+  waitingReason?: never;
 }
 
 /** What a caller may give as an event: capabilities may be left out in part or whole. */
 export type LifecycleEventInput = Envelope &
-  (Created | StateChanged | Terminal | Stateless) & { capabilities?: Partial<Capabilities> };
+  (Created | StateChanged | Waiting | Terminal | Stateless) & { capabilities?: Partial<Capabilities> };
+
+type Without<Union, Member extends PropertyKey> = Union extends unknown ? Omit<Union, Member> : never;
+
+/** What an event says, without who says it, of whom and when: for helpers that fill in the rest. */
+export type LifecycleEventBody = Without<
+  LifecycleEventInput,
+  "schemaVersion" | "eventId" | "source" | "sourceEpoch" | "childId" | "lineage" | "observedAt"
+>;
 
 /** A normalised schema-v1 event. */
 export type LifecycleEvent = Envelope &
-  (Created | StateChanged | Terminal | Stateless) & { capabilities: Capabilities };
+  (Created | StateChanged | Waiting | Terminal | Stateless) & { capabilities: Capabilities };
 
 /**
  * The normalised event in `value`, judged as `JSON.parse(JSON.stringify(value))`: ids trimmed, unknown members dropped,

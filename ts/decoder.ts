@@ -1,5 +1,5 @@
 // The record decoder: Rust cuts, checks and selects lines, `JSON.parse` makes their values. docs/decoder.md says how.
-import { numberOption } from "./arguments.js";
+import { numberOption, optionsArgument } from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
@@ -236,7 +236,11 @@ function optionsOf(options: unknown): {
       path: "options",
     });
   }
-  const { maxRecordBytes, select } = options as Record<string, unknown>;
+  const { maxRecordBytes, select } = optionsArgument<Record<string, unknown>>(
+    options as Record<string, unknown>,
+    "options",
+    ["maxRecordBytes", "select"],
+  );
   return {
     maxRecordBytes: numberOption(maxRecordBytes, "maxRecordBytes"),
     select: select === undefined ? undefined : selectedOf(select),

@@ -59,7 +59,10 @@ function display(
   options: DisplayOptions | undefined,
   draw: (native: typeof Native, rows: string, now: string, evidence: boolean) => string,
 ): string {
-  const { now = new Date().toISOString(), evidence = false } = optionsArgument(options, "options");
+  const { now = new Date().toISOString(), evidence = false } = optionsArgument(options, "options", [
+    "now",
+    "evidence",
+  ]);
   const present = textArgument(now, "now");
   if (typeof evidence !== "boolean") {
     throw new LifecycleError("invalid_option", "evidence must be true or false", { path: "evidence" });

@@ -27,13 +27,20 @@ export type {
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
 export { bridgeAgentEvents } from "./bridge.js";
-export type { AgentBridge, AgentBridgeOptions, AgentEventContext, ContentLevel } from "./bridge.js";
+export type {
+  AgentBridge,
+  AgentBridgeOptions,
+  AgentEventContext,
+  ContentLevel,
+  CorrectedRecord,
+} from "./bridge.js";
 export { normalizeLifecycleEvent } from "./contract.js";
 export type {
   Capabilities,
   Capability,
   Json,
   LifecycleEvent,
+  LifecycleEventBody,
   LifecycleEventInput,
   LifecycleEventKind,
   LifecycleState,
@@ -45,9 +52,16 @@ export type { JsonlRecordDecoder, JsonlRecordDecoderOptions, JsonlRecordDecoderS
 export { fallbackTodos, statusReport } from "./display.js";
 export type { DisplayOptions, FallbackTodo } from "./display.js";
 export { LifecycleError } from "./error.js";
-export type { LifecycleErrorJson, LifecycleErrorOptions, LifecycleIssue } from "./error.js";
+export type {
+  LifecycleErrorCode,
+  LifecycleErrorJson,
+  LifecycleErrorOptions,
+  LifecycleIssue,
+} from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { hookSettings } from "./hooks.js";
+export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
 export { JsonlLifecycleJournal } from "./journal.js";
@@ -64,6 +78,16 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
+export type { Evidence, Explanation } from "./explanation.js";
+export { openMonitor } from "./monitor.js";
+export type {
+  Monitor,
+  MonitorAnswer,
+  MonitorDiagnostic,
+  MonitorOptions,
+  MonitorQuestion,
+  MonitorSource,
+} from "./monitor.js";
 export { observeJsonlSession } from "./observe.js";
 export type { ObserveJsonlSessionOptions } from "./observe.js";
 export type { AgentJournalRole, AgentObservationDiagnostic } from "./observed-journal.js";
@@ -92,9 +116,14 @@ export type {
   AgentLifecyclePublisherOptions,
   AgentLifecycleSink,
 } from "./publisher.js";
+export { openPublisher } from "./publisher-file.js";
+export type { AgentPublisher, OpenPublisherOptions } from "./publisher-file.js";
+export { readStatus } from "./read-status.js";
+export type { ReadStatusOptions, StatusRead } from "./read-status.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
-export type { Outcome, Row, RowTree } from "./row.js";
+export { treeOf } from "./row.js";
+export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,

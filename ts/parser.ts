@@ -36,7 +36,10 @@ export class JsonlLifecycleParser {
 
   /** @throws {LifecycleError} `invalid_option`. */
   constructor(options?: JsonlLifecycleParserOptions) {
-    const limit = numberOption(optionsArgument(options, "options").maxLineBytes, "maxLineBytes");
+    const limit = numberOption(
+      optionsArgument(options, "options", ["maxLineBytes"]).maxLineBytes,
+      "maxLineBytes",
+    );
     this.#native = callNative((native) => new native.NativeParser(limit));
   }
 

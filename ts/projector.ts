@@ -1,5 +1,12 @@
 // The projection: what is known of every child, from ordered evidence.
-import { iterableArgument, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
+import {
+  booleanOption,
+  iterableArgument,
+  numberOption,
+  optionalText,
+  optionsArgument,
+  textArgument,
+} from "./arguments.js";
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
@@ -47,11 +54,14 @@ export type ApplyCode =
   | "snapshot_repeated"
   | "end_contradicted"
   | "complete_snapshot_missing"
-  | "checkpoint_broken";
+  | "checkpoint_broken"
+  | "exit_with_open_turn";
 
 /** What is known of one child. All times are RFC 3339 UTC. */
 export interface LifecycleRecord {
   source: string;
+  /** The present epoch of the source. */
+  sourceEpoch: string;
   childId: string;
   lineage: Lineage;
   state: LifecycleState;
@@ -128,7 +138,7 @@ export interface ApplyJsonlResult {
   pending: number;
 }
 
-/** What an authority changed: the state of a child, or the epoch of a source (then without `childId`). */
+/** What an authority changed: the state of a child (`reconciliation_failed`: it is lost), or the epoch of a source (then without `childId`). */
 export interface AuditEntry {
   source: string;
   childId?: string;
@@ -137,7 +147,7 @@ export interface AuditEntry {
   to: string;
   snapshotId?: string;
   observedAt: string;
-  reason: "authoritative_snapshot" | "epoch_advanced";
+  reason: "authoritative_snapshot" | "reconciliation_failed" | "epoch_advanced";
 }
 
 /** What an authority says of one child. */
@@ -178,8 +188,8 @@ export interface ReconcileResult {
   audit: AuditEntry[];
   /** Children that are not known and came without a lineage. */
   discovered: { childId: string; state: LifecycleState }[];
-  /** Why, as sentences; `snapshot_repeated` where it had no effect as a whole. */
-  diagnostics: { code: ApplyCode; message: string }[];
+  /** Why, as sentences, each with its child; `snapshot_repeated`, without one, where it had no effect as a whole. */
+  diagnostics: { code: ApplyCode; message: string; childId?: string }[];
 }
 
 /** A process, as the host sees it. */
@@ -233,11 +243,16 @@ export class LifecycleProjector {
 
   /** @throws {LifecycleError} `invalid_option`. */
   constructor(options?: LifecycleProjectorOptions) {
-    const given = optionsArgument(options, "options");
+    const given = optionsArgument(options, "options", [
+      "staleAfterMs",
+      "reconcileDeadlineMs",
+      "graceSnapshots",
+      "corrections",
+    ]);
     const staleAfterMs = numberOption(given.staleAfterMs, "staleAfterMs");
     const reconcileDeadlineMs = numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs");
     const graceSnapshots = numberOption(given.graceSnapshots, "graceSnapshots");
-    const corrections = given.corrections === true;
+    const corrections = booleanOption(given.corrections, "corrections") ?? false;
     const set = Object.entries({ staleAfterMs, reconcileDeadlineMs, graceSnapshots, corrections }).filter(
       ([, value]) => value !== undefined,
     );
@@ -298,8 +313,9 @@ export class LifecycleProjector {
    */
   applyJsonl(chunk: Uint8Array | string, options?: ApplyOptions & { end?: boolean }): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
-    const received = receivedAt(options);
-    const end = options?.end === true;
+    const given = optionsArgument(options, "options", ["receivedAt", "end"]);
+    const received = optionalText(given.receivedAt, "receivedAt");
+    const end = booleanOption(given.end, "end") ?? false;
     return JSON.parse(callNative(() => this.#native.applyJsonl(bytes, received, end))) as ApplyJsonlResult;
   }
 
@@ -308,6 +324,12 @@ export class LifecycleProjector {
     const names = nameArguments(source, childId);
     const text = callNative(() => this.#native.snapshot(...names));
     return text === null ? undefined : (JSON.parse(text) as LifecycleRecord);
+  }
+
+  /** The present epoch of a source; `undefined` where nothing is known of it. */
+  epoch(source: string): string | undefined {
+    const name = textArgument(source, "source");
+    return callNative(() => this.#native.epoch(name)) ?? undefined;
   }
 
   /** All rows in tree order. */
@@ -375,16 +397,20 @@ export class LifecycleProjector {
 
   /**
    * Says what is known of a child's process; `undefined` takes it back. A root that waits for its prompt while its process lives does
-   * not become stale. It is part of no event, no correction and no checkpoint.
+   * not become stale, and is not stale any more where silence made it so. It is part of no event and no checkpoint.
    *
    * @returns whether the child is known.
    */
   setProcess(source: string, childId: string, process: ProcessEvidence | undefined): boolean {
     const names = nameArguments(source, childId);
-    const { pid, alive } = optionsArgument(process, "process");
+    const { pid, alive } = optionsArgument(process, "process", ["pid", "alive"]);
+    if (alive !== undefined && typeof alive !== "string") {
+      const message = 'alive must be "yes", "no" or "unknown"';
+      throw new LifecycleError("invalid_option", message, { path: "alive" });
+    }
     const given: [number | undefined, string | undefined] = [
       process === undefined ? undefined : (numberOption(pid, "pid") ?? Number.NaN),
-      optionalText(alive, "alive"),
+      alive,
     ];
     return callNative(() => this.#native.setProcess(...names, ...given));
   }
@@ -425,7 +451,12 @@ export class LifecycleProjector {
    * @throws {LifecycleError} `epoch_mismatch` where `from` is not the present epoch or `to` is an old one.
    */
   advanceEpoch(advance: { source: string; from: string; to: string; observedAt: string }): void {
-    const { source, from, to, observedAt } = optionsArgument(advance, "advance");
+    const { source, from, to, observedAt } = optionsArgument(advance, "advance", [
+      "source",
+      "from",
+      "to",
+      "observedAt",
+    ]);
     const given: [string, string, string, string] = [
       textArgument(source, "source"),
       textArgument(from, "from"),
@@ -437,7 +468,10 @@ export class LifecycleProjector {
 
   /** Drops records that ended before a time. */
   forget(what: { terminalBefore: string }): { source: string; childId: string }[] {
-    const before = textArgument(optionsArgument(what, "what").terminalBefore, "terminalBefore");
+    const before = textArgument(
+      optionsArgument(what, "what", ["terminalBefore"]).terminalBefore,
+      "terminalBefore",
+    );
     const text = callNative(() => this.#native.forget(before));
     return (JSON.parse(text) as [string, string][]).map(([source, childId]) => ({ source, childId }));
   }
@@ -454,7 +488,7 @@ const nameArguments = (source: string, childId: string): [string, string] => [
 ];
 
 function receivedAt(options: ApplyOptions | undefined): string | undefined {
-  return optionalText(optionsArgument(options, "options").receivedAt, "receivedAt");
+  return optionalText(optionsArgument(options, "options", ["receivedAt"]).receivedAt, "receivedAt");
 }
 
 type NativeResult =

@@ -81,7 +81,7 @@ export function createAgentLifecyclePublisher(
   if (typeof sink !== "function") {
     throw new LifecycleError("invalid_argument", "sink must be a function", { path: "sink" });
   }
-  const { fit = false } = optionsArgument(options, "options");
+  const { fit = false } = optionsArgument(options, "options", ["fit"]);
   if (typeof fit !== "boolean") {
     throw new LifecycleError("invalid_option", "fit must be true or false", { path: "fit" });
   }

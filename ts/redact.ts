@@ -17,7 +17,7 @@ export interface RedactOptions {
  */
 export function redact<T>(value: T, options?: RedactOptions): T {
   const text = jsonText(value, "value", "invalid_value");
-  const given = optionsArgument(options, "options").secrets ?? [];
+  const given = optionsArgument(options, "options", ["secrets"]).secrets ?? [];
   const secrets = Array.from(iterableArgument(given, "secrets"), (secret, at) =>
     textArgument(secret, `secrets[${at}]`),
   );

@@ -4,6 +4,9 @@ import type { Capabilities, Capability, LifecycleState, WaitingReason } from "./
 /** How a turn or a tool ended. */
 export type Outcome = "success" | "error" | "cancelled";
 
+/** Why a row is stale; a replayed journal of another version may have further words. */
+export type StaleReason = "silence" | "complete_snapshot_missing" | (string & {});
+
 /** One child as displays show it. Members that are not known are `null`. All times are RFC 3339 UTC. */
 export interface Row {
   /** Unique among all rows, and stable. */
@@ -25,7 +28,13 @@ export interface Row {
   /** For state `waiting`; `child` where its turn ended and children live. */
   waitingReason: WaitingReason | null;
   /** What it waits for; several may be open. */
-  waits: { waitId: string; reason: WaitingReason; since: string }[];
+  waits: {
+    waitId: string;
+    reason: WaitingReason;
+    since: string;
+    /** What the agent gave as the reason, where that is no word of the contract; redacted. */
+    text?: string;
+  }[];
   /** The newest turn. A turn's end is not a session's end. */
   turn: { turnId: string; open: boolean; outcome?: Outcome } | null;
   /** All turns, the last 32 by name. */
@@ -47,13 +56,14 @@ export interface Row {
     estimated?: true;
     /** Whether that is too old; it says nothing about how the child is. */
     stale: boolean;
-    reason: string | null;
+    reason: StaleReason | null;
     /**
-     * What came of asking: `pending` while an authority is asked, `unanswered` where it did not answer, `unavailable` where it is stale
-     * and there is nobody to ask.
+     * What came of asking: `pending` while an authority is asked, `unanswered` where it did not answer, `unavailable` where it is stale,
+     * or its process ended in an open turn, and there is nobody to ask.
      */
     reconcile: "pending" | "unanswered" | "unavailable" | null;
   };
+  /** Its process: as the host gave it, else `no` once an exit was said. */
   evidence: { pid: number | null; processAlive: "yes" | "no" | "unknown" };
   outcome: {
     /** The terminal state, once there is one. */
@@ -86,7 +96,7 @@ export interface Row {
   diagnostics: Record<string, number>;
   /** Whether more than 20 % of its journal's records were of unknown types. */
   degraded: boolean;
-  /** What wants a person's attention. */
+  /** What wants a person's attention; nothing of a sub-agent whose root has ended. */
   attention: { id: string; kind: WaitingReason; since: string } | null;
   /** What the host attached. */
   host: null;
@@ -97,7 +107,10 @@ export interface RowTree extends Row {
   children: RowTree[];
 }
 
-/** Rows in tree order as a tree. */
+/**
+ * Rows as a tree, those of one parent in the order given: that of {@link LifecycleProjector.list} for rows from there. A row whose
+ * parent is not among them is a root.
+ */
 export function treeOf(rows: readonly Row[]): RowTree[] {
   const nodes = new Map(rows.map((row): [string, RowTree] => [row.key, { ...row, children: [] }]));
   const roots: RowTree[] = [];

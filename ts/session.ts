@@ -150,7 +150,10 @@ export function bindAgentSession(request: AgentSessionBindingRequest): AgentBoun
       refuse("$.evidence.process.pid", "must be a safe integer of 1 or more");
     }
     if (process.startedAt !== undefined && !isDateTime(process.startedAt)) {
-      refuse("$.evidence.process.startedAt", "must be an ISO date-time with seconds and Z or an offset");
+      refuse(
+        "$.evidence.process.startedAt",
+        "must be an ISO date-time with seconds and Z or an offset, such as 2026-05-17T22:29:21Z",
+      );
     }
   }
   if (file !== undefined && !(isObject(file) && typeof file.path === "string" && file.path !== "")) {
@@ -176,13 +179,16 @@ function processOf({ pid, startedAt }: { pid: number; startedAt?: string | undef
 /**
  * The session as a driver takes it. Nothing is read or started.
  *
- * @throws {LifecycleError} `invalid_session` with the path of a child source that cannot be read, whose childId is not unique or
+ * @throws {LifecycleError} `invalid_session` with the path of a missing binding, source or mapRecord, of a child source that cannot be read, whose childId is not unique or
  *   whose journal has no id, of the 65th child source, or of a discovery that is neither async iterable nor a promise.
  */
 export function jsonlSession(options: AgentJsonlSessionOptions): AgentJsonlSession {
   const refuse = refuser("invalid_session");
   if (!isObject(options)) return refuse("$", "must be an object");
-  const { childSources = [], childSourceDiscovery } = options;
+  const { binding, source, mapRecord, childSources = [], childSourceDiscovery } = options;
+  if (!isObject(binding)) refuse("$.binding", "must be a binding, as bindAgentSession makes one");
+  if (!isReadable(source)) refuse("$.source", READABLE);
+  if (typeof mapRecord !== "function") refuse("$.mapRecord", "must be a function");
   if (!Array.isArray(childSources) || childSources.length > MOST_CHILD_SOURCES) {
     refuse("$.childSources", `must be a list of at most ${MOST_CHILD_SOURCES}`);
   }

@@ -80,6 +80,8 @@ test("the main package names every platform package at its own version, and hold
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
+    "client.d.ts",
+    "client.js",
     "dist",
     "docs",
     "index.d.ts",
@@ -119,6 +121,8 @@ for (const [name, module, moduleResolution, file] of [
     writeFileSync(
       path.join(consumer, file),
       `import { LifecycleError, coreVersion } from "agent-lifecycle";
+      import { type RowStore, createRowStore } from "agent-lifecycle/client";
+      export const store: RowStore = createRowStore();
       export const version: string = coreVersion();
       export const code: string = new LifecycleError("invalid_value", "no").code;
       // @ts-expect-error: a string is no number, so the types are there.

@@ -1,11 +1,8 @@
-// `agent-lifecycle journal` and `tail`: looks after a journal, and shows it as it grows.
+// `agent-lifecycle journal`: looks after a journal.
 import fs from "node:fs";
 import { parseArgs } from "node:util";
-import { setTimeout as pause } from "node:timers/promises";
 import { type JournalProblem, JsonlLifecycleJournal } from "../journal.js";
 import { LifecycleProjector } from "../projector.js";
-import { JsonlLifecycleParser } from "../parser.js";
-import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
 
@@ -100,60 +97,6 @@ async function replay(opened: JsonlLifecycleJournal, { json }: Flags): Promise<E
     describe(problems, problemCount);
   }
   return problemCount > 0 ? Exit.FaultsFound : Exit.Fine;
-}
-
-/** How often the end of a file is looked at. */
-const LOOK_MS = 200;
-
-export async function tail(args: string[]): Promise<Exit> {
-  const { values, positionals } = parse(args, {
-    json: { type: "boolean" },
-    "no-follow": { type: "boolean" },
-  });
-  const [path, ...more] = positionals;
-  if (path === undefined || more.length > 0) throw new UsageError("tail needs one file");
-  const follow = values["no-follow"] !== true;
-  let parser = new JsonlLifecycleParser();
-  let at = { ino: 0n, offset: 0 };
-  for (;;) {
-    const file = openFile(path);
-    try {
-      const { ino, size } = fs.fstatSync(file, { bigint: true });
-      // A rotation puts another file in its place, and an editor may shorten it: both are read from their start.
-      if (ino !== at.ino || size < BigInt(at.offset)) {
-        parser = new JsonlLifecycleParser();
-        at = { ino, offset: 0 };
-      }
-      const buffer = Buffer.alloc(256 * 1024);
-      for (let read = 1; read > 0;) {
-        read = fs.readSync(file, buffer, 0, buffer.length, at.offset);
-        at.offset += read;
-        parser.push(buffer.subarray(0, read));
-        for (const event of parser.take()) {
-          if (values["json"] === true) console.log(JSON.stringify(event));
-          else {
-            const what = event.activity ?? ("state" in event ? event.state : "");
-            console.log(
-              inert(`${event.observedAt} ${event.source}/${event.childId} ${event.kind} ${what}`.trimEnd()),
-            );
-          }
-        }
-      }
-    } finally {
-      fs.closeSync(file);
-    }
-    if (!follow) return parser.diagnosticCount > 0 ? Exit.FaultsFound : Exit.Fine;
-    await pause(LOOK_MS);
-  }
-}
-
-function openFile(path: string): number {
-  try {
-    if (!fs.statSync(path).isFile()) throw new Error("it is no regular file");
-    return fs.openSync(path, "r");
-  } catch (error) {
-    throw new LifecycleError("unreadable", `cannot read ${path}: ${(error as Error).message}`, { path });
-  }
 }
 
 function parse(args: string[], options: Record<string, { type: "boolean" | "string" }>) {

@@ -3,14 +3,23 @@
 import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
-import { journal, tail } from "./journal.js";
-import { status } from "./status.js";
-import { validate } from "./validate.js";
+import type * as Explain from "./explain.js";
+import type * as Hook from "./hook.js";
+import type * as HookRun from "../hook-run.js";
+import type * as Journal from "./journal.js";
+import type * as Status from "./status.js";
+import type * as Tail from "./tail.js";
+import type * as Validate from "./validate.js";
+import type * as Watch from "./watch.js";
 
 const USAGE = `agent-lifecycle: the true state of coding agents, from their own records
 
   agent-lifecycle status [file|folder...] [--json] [--active] [--since 24h] [--all] [--now TIME]
       the state of agents and their sub-agents; without a file or folder, of this user's agents
+  agent-lifecycle watch [file|folder...] [--all] [--jsonl [--cursor CURSOR]]
+      the same as it changes: a screen, off a terminal lines, with --jsonl changes for another program
+  agent-lifecycle explain <id> [file|folder...] [--json]
+      why an agent is in its state, and which records say so
   agent-lifecycle validate <file...> [--json]
       whether each line of a file is a schema-v1 event, and whether they fit together
   agent-lifecycle journal verify|repair|replay <file> [--json]
@@ -19,15 +28,27 @@ const USAGE = `agent-lifecycle: the true state of coding agents, from their own 
       begin it anew with a checkpoint, and keep the old one beside it
   agent-lifecycle tail <file> [--json] [--no-follow]
       the events of a file, as it grows
+  agent-lifecycle hook install|uninstall [--settings FILE] [--dry-run]
+      puts hooks into Claude Code's settings that tell of permission waits, or takes them out
+  agent-lifecycle hook status [--settings FILE] [--json]
+      whether they are there
+  agent-lifecycle hook run
+      what the hooks run: leaves what it reads from stdin in the spool; prints nothing, never fails
   agent-lifecycle --version | --help
 
 Exit codes: 0 fine, 1 faults found, 2 unusable arguments or input.`;
 
-const COMMANDS: Record<string, (args: string[]) => Promise<Exit>> = {
-  status,
-  validate,
-  journal,
-  tail,
+type Command = (args: string[]) => Promise<Exit>;
+
+/** Each is loaded when it is asked for: a hook must be quick. */
+const COMMANDS: Record<string, () => Command> = {
+  status: () => (require("./status.js") as typeof Status).status,
+  watch: () => (require("./watch.js") as typeof Watch).watch,
+  explain: () => (require("./explain.js") as typeof Explain).explain,
+  validate: () => (require("./validate.js") as typeof Validate).validate,
+  journal: () => (require("./journal.js") as typeof Journal).journal,
+  tail: () => (require("./tail.js") as typeof Tail).tail,
+  hook: () => (require("./hook.js") as typeof Hook).hook,
 };
 
 async function main(args: string[]): Promise<Exit> {
@@ -48,7 +69,16 @@ async function main(args: string[]): Promise<Exit> {
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(`there is no command ${JSON.stringify(name)}`);
-  return command(rest);
+  return command()(rest);
+}
+
+/** An agent waits for this, or would show what it prints: it ends well, whatever happens. */
+async function runHook(): Promise<never> {
+  try {
+    await (require("../hook-run.js") as typeof HookRun).runHook();
+  } finally {
+    process.exit(Exit.Fine);
+  }
 }
 
 // A reader that stops early (`| head`) is no fault.
@@ -56,7 +86,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? Exit.Fine : Exit.Unusable);
 });
 
-main(process.argv.slice(2)).then(
+const args = process.argv.slice(2);
+const running = args[0] === "hook" && args[1] === "run" ? runHook() : main(args);
+running.then(
   (exit) => (process.exitCode = exit),
   (error: unknown) => {
     const isOurs = error instanceof LifecycleError || error instanceof UsageError;

@@ -13,8 +13,15 @@ interface Report {
   events: number;
   results: Record<string, number>;
   faults: Record<string, number>;
-  diagnostics: Diagnostic[];
-  rejected: { code: string; message: string; offset: number; eventId: string }[];
+  diagnostics: (Diagnostic & { line: number })[];
+  rejected: {
+    code: string;
+    message: string;
+    line: number;
+    offset: number;
+    childId: string;
+    eventId: string;
+  }[];
 }
 
 export async function validate(args: string[]): Promise<Exit> {
@@ -52,7 +59,11 @@ function parse(args: string[]) {
 function describe({ path, format, events, results, faults, diagnostics, rejected }: Report): string {
   const total = Object.values(faults).reduce((sum, times) => sum + times, 0);
   const found = [...diagnostics, ...rejected].toSorted((a, b) => a.offset - b.offset);
-  const lines = found.map(({ code, message, offset }) => `  offset ${offset}: ${code}: ${inert(message)}`);
+  const lines = found.map((fault) => {
+    const { line, offset, code, message } = fault;
+    const about = "childId" in fault ? ` (child ${inert(fault.childId)}, event ${inert(fault.eventId)})` : "";
+    return `  line ${line}, offset ${offset}: ${code}: ${inert(message)}${about}`;
+  });
   if (total > found.length) lines.push(`  and ${total - found.length} more`);
   if (events === 0 && total > 0) lines.push("  no line of it is an event");
   const unknown = results["unknown_record"] ?? 0;

@@ -6,6 +6,7 @@ use agent_lifecycle_core::bridge::{Content, OPEN_TURNS, Session};
 use agent_lifecycle_core::contract::{Capabilities, Kind, Moment, State, WaitingReason};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, rows};
 use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::providers::Facts;
 
 struct Story {
     bridge: DirectBridge,
@@ -16,7 +17,7 @@ struct Story {
 
 impl Story {
     fn new(session_id: &str) -> Self {
-        let bridge = DirectBridge::new(Session {
+        let session = Session {
             source: "test/1".to_owned(),
             provider: "test".to_owned(),
             session_id: session_id.to_owned(),
@@ -24,7 +25,8 @@ impl Story {
             content: Content::Titles,
             external: false,
             capabilities: Capabilities::default(),
-        });
+        };
+        let bridge = DirectBridge::new(session, Facts::default(), None);
         let mut story =
             Self { bridge, projector: Projector::new(Config::default()), said: 0, reconciliations: 0 };
         story.say(AgentEvent::SessionStarted { title: None, prompt_text: None, model: None }, None);

@@ -4,6 +4,7 @@ mod common;
 
 use agent_lifecycle_core::display::{Look, tree};
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
+use agent_lifecycle_core::project::{Alive, Note, Process};
 use common::projection::{Story, at, event};
 use unicode_width::UnicodeWidthStr;
 
@@ -72,4 +73,30 @@ fn depth_costs_no_width() {
     let text = drawn(&events);
     let line = text.lines().find(|line| line.contains("permission")).unwrap();
     assert!(line[..line.find(" c19").unwrap()].trim_end().width() <= 48, "{line}");
+}
+
+#[test]
+fn a_dead_process_is_said_of_what_has_not_ended() {
+    let mut story = Story::new();
+    for words in ["c=a created", "c=b created", "c=b cancelled t=1"] {
+        story.projector.apply(&event(words), None).unwrap();
+    }
+    for child in ["a", "b"] {
+        let dead = Process { pid: 7, alive: Alive::No };
+        assert!(story.projector.set_process("s", child, Some(dead)));
+    }
+    let exit = r#"{"kind":"agent.exited"}"#;
+    let mut exited = event("c=a reconciliation t=2");
+    exited.details =
+        Some(agent_lifecycle_core::json::parse(format!(r#"{{"agent":{exit}}}"#).as_bytes()).unwrap());
+    let asked = story.projector.apply(&exited, None).unwrap();
+    assert_eq!(asked.note, Some(Note::ExitWithOpenTurn));
+    let rows = rows(story.projector.records(), &BesideAll::new());
+    let draw = |width| {
+        let text = tree(&rows, Look { now: at(8), color: false, width });
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(draw(None), ["created a process dead, 8 s ago, no way to ask s", "cancelled b 1 s s"]);
+    // Where there is little room, the remedy goes first.
+    assert_eq!(draw(Some(60)), ["created a process dead, 8 s ago s", "cancelled b 1 s s"]);
 }

@@ -101,6 +101,9 @@ fn why_it_waits() {
     }
     let waits = json!({"state": "waiting", "waitingReason": "permission", "waits": [{}, {}]});
     assert_eq!(line(waits, "waits for").unwrap(), "a permission, for 90 s; 2 waits are open");
+    let text = json!({"state": "waiting", "waitingReason": "other", "waits": [{"text": "push?\n- completed: c"}, {}]});
+    let expected = "something else, or something not said, for 90 s; 2 waits are open; in its own words: push? - completed: c";
+    assert_eq!(line(text, "waits for").unwrap(), expected);
     assert_eq!(line(json!({"waitingReason": "permission"}), "waits for"), None);
 }
 
@@ -158,7 +161,7 @@ fn how_fresh_it_is() {
         ),
         (
             stale(json!("unavailable")),
-            format!("stale (silence), last evidence 10 min ago; there is nobody to ask; {due}"),
+            "stale (silence), last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it".to_owned(),
         ),
         (
             stale(json!("pending")),
@@ -169,6 +172,18 @@ fn how_fresh_it_is() {
         (
             stale(json!("unanswered")),
             format!("stale (silence), last evidence 10 min ago; it was asked for, and no answer came; {due}"),
+        ),
+        (
+            json!({"evidence": {"processAlive": "no"}}),
+            "process dead, last evidence 8 s ago".to_owned(),
+        ),
+        (
+            json!({"evidence": {"processAlive": "no"}, "freshness": {"at": at, "stale": false, "reconcile": "unavailable"}}),
+            "process dead, last evidence 10 min ago; there is nobody to ask, so nothing is concluded about it".to_owned(),
+        ),
+        (
+            json!({"evidence": {"processAlive": "no"}, "freshness": {"at": at, "stale": false, "reconcile": "pending"}}),
+            format!("process dead, last evidence 10 min ago; it was asked for, and no answer has come yet; {due}"),
         ),
         (
             json!({"freshness": {"stale": true}}),

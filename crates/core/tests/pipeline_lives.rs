@@ -208,6 +208,9 @@ fn a_dead_process_is_an_exit_without_a_code() {
     for _ in 0..2 {
         let row = &tell(&mut open, dead(7))[0];
         assert_eq!((row.state, row.late_evidence), (State::Running, 0));
+        // A question is open, and nobody is asked.
+        assert_eq!((row.freshness.stale, row.freshness.reconcile), (false, Some("unavailable")));
+        assert_eq!(row.evidence.process_alive, Alive::No);
         let record = open.pipeline.projector().record("claude-code/s", "s").unwrap();
         let question = record.freshness.reconciliation.as_ref().unwrap();
         assert_eq!(question.reason, "exit_with_open_turn");

@@ -116,6 +116,84 @@ fn an_idle_session_with_its_process_is_not_stale() {
     assert_eq!(story.projector.mark_stale(at(60_000)).len(), 1);
 }
 
+/// S13: it was found stale before its process was found alive.
+#[test]
+fn a_mark_that_silence_made_ends_with_the_process_of_an_idle_session() {
+    let alive = |alive| Some(Process { pid: 7, alive });
+    let stale = "waiting why=prompt n=3 stale open=silence";
+    for (found, then) in [(Alive::Yes, "waiting why=prompt n=3"), (Alive::No, stale), (Alive::Unknown, stale)]
+    {
+        let mut story = running();
+        story.step("waiting why=prompt n=3");
+        story.projector.mark_stale(at(500));
+        assert_eq!(story.record("s", "c"), stale);
+        story.projector.set_process("s", "c", alive(found));
+        assert_eq!(story.record("s", "c"), then, "{found:?}");
+        // Once it is not known to live any more, silence counts again.
+        story.projector.set_process("s", "c", None);
+        story.projector.mark_stale(at(501));
+        assert_eq!(story.record("s", "c"), stale);
+    }
+    // One that works, or waits for something else, is stale whether or not its process lives.
+    for words in ["running n=3", "waiting why=question n=3"] {
+        let mut story = running();
+        story.step(words);
+        story.projector.mark_stale(at(500));
+        let before = story.record("s", "c");
+        story.projector.set_process("s", "c", alive(Alive::Yes));
+        assert_eq!(story.record("s", "c"), before, "{words}");
+        // That it waits for its user is said late.
+        story.step("waiting why=prompt n=4 t=10");
+        assert_eq!(story.record("s", "c"), "waiting why=prompt n=4", "{words}");
+    }
+    // What an authority said of it, and what the host asks, is not about silence.
+    let mut story = running();
+    story.step("waiting why=prompt n=3");
+    reconcile(&mut story, "t=10");
+    reconcile(&mut story, "t=20");
+    story.projector.set_process("s", "c", alive(Alive::Yes));
+    assert_eq!(story.record("s", "c"), "waiting why=prompt n=3 stale open=complete_snapshot_missing");
+    let mut story = running();
+    story.step("waiting why=prompt n=3");
+    story.projector.mark_stale(at(500));
+    story.projector.request_reconciliation("s", "c", "asked", at(501));
+    story.projector.set_process("s", "c", alive(Alive::Yes));
+    assert_eq!(story.record("s", "c"), "waiting why=prompt n=3 open=asked");
+}
+
+/// Evidence that comes late counts as if it had come in time: what is known in the end does not depend on when it came.
+#[test]
+fn the_count_of_omissions_does_not_depend_on_when_evidence_comes() {
+    let (live, stale) = ("running n=3", "running n=3 stale open=complete_snapshot_missing");
+    // Snapshots that leave the child out at these seconds, evidence of it at this one, and what is known in the end: two snapshots
+    // in a row that are not older than the evidence make it stale.
+    for (snapshots, heard, expected) in [
+        (&[10, 20, 30, 40][..], 25, stale),
+        (&[10, 20, 30], 25, live),
+        (&[10, 20, 30], 15, stale),
+        (&[10, 20], 15, live),
+        (&[10, 20], 10, stale),
+        (&[10, 20, 30, 40], 31, live),
+        (&[10, 20, 30, 40], 30, stale),
+        (&[10, 20, 30, 40], 50, live),
+    ] {
+        let in_time = snapshots.partition_point(|&at| at < heard);
+        for place in in_time..=snapshots.len() {
+            let mut story = running();
+            for (at, seconds) in snapshots.iter().enumerate() {
+                if at == place {
+                    story.step(&format!("heartbeat n=3 t={heard}"));
+                }
+                reconcile(&mut story, &format!("t={seconds}"));
+            }
+            if place == snapshots.len() {
+                story.step(&format!("heartbeat n=3 t={heard}"));
+            }
+            assert_eq!(story.record("s", "c"), expected, "{snapshots:?}, {heard} after {place}");
+        }
+    }
+}
+
 #[test]
 fn omission_counts_under_full_coverage_only_and_ends_nothing() {
     let mut story = running();

@@ -4,10 +4,10 @@ mod common;
 
 use agent_lifecycle_core::contract::{Event, Moment};
 use agent_lifecycle_core::decode::{DiagnosticCode, JsonlParser};
-use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::project::{Alive, Config, Process, Projector, Record};
 use agent_lifecycle_core::reconcile::{JournalLine, Snapshot};
-use common::authority::{Act, Entry, SnapshotAct, acts};
-use common::projection::at;
+use common::authority::{Act, Entry, SnapshotAct, acts, running, words};
+use common::projection::{Story, at};
 use common::streams::{Delivery, NOTES, Occurred, deliveries, run, statuses, steps};
 use proptest::prelude::*;
 
@@ -21,12 +21,13 @@ const CONFIG: Config = Config {
     corrections: true,
 };
 
-const OPS: [&str; 11] = [
+const OPS: [&str; 12] = [
     "correct",
     "agree",
     "request",
     "unanswered",
     "stale",
+    "spare",
     "lost",
     "miss",
     "advance_epoch",
@@ -94,6 +95,12 @@ impl Program {
             Act::Failed(id) => occurred.count(&self.live.reconciliation_failed("s", child(id), now)),
             Act::Unanswered(id) => {
                 occurred.count(&self.live.reconciliation_unanswered("s", child(id), now));
+            }
+            Act::Idle(id) => {
+                let entry = Entry { child: *id, state: "waiting", sequence: None, lineage: true };
+                self.take_snapshot(&SnapshotAct { entries: vec![entry], ..SnapshotAct::default() }, occurred);
+                self.act(&Act::Wait(130), occurred);
+                self.live.set_process("s", child(id), Some(Process { pid: 1, alive: Alive::Yes }));
             }
             Act::Snapshot(snapshot) => self.take_snapshot(snapshot, occurred),
             Act::Advance => {
@@ -167,9 +174,16 @@ fn replayed(journal: &[String], config: Config) -> Projector {
     projector
 }
 
-/// All that a projection knows, windows and all, in an order that does not depend on where records are.
+/// All that a projection knows of what was said, windows and all, in an order that does not depend on where records are. A process
+/// is in no journal, and so is that a record is spared because of it.
 fn everything(projector: &Projector) -> String {
-    let mut records: Vec<String> = projector.records().map(|record| format!("{record:#?}")).collect();
+    let record = |record: &Record| {
+        let mut record = record.clone();
+        record.process = None;
+        let text = format!("{record:#?}");
+        text.lines().filter(|line| !line.trim_start().starts_with("spared:")).collect::<Vec<_>>().join("\n")
+    };
+    let mut records: Vec<String> = projector.records().map(record).collect();
     records.sort_unstable();
     let mut checkpoint: Vec<String> = projector.checkpoint(at(0)).iter().map(Event::to_json).collect();
     checkpoint.sort_unstable();
@@ -421,4 +435,26 @@ fn hostile_corrections_do_no_harm() {
         Ok(())
     });
     occurred.require(&["applied", "deduplicated", "conflict", "terminal_immutable", "checkpoint_broken"], 20);
+}
+
+/// A line does not shorten the time that an authority has to answer.
+#[test]
+fn a_replayed_loss_is_judged_by_the_open_question() {
+    let lost = |story: &mut Story, number: i64, seconds: i64| {
+        let event = common::projection::event(&format!("id=l{number} reconciliation from=p1 t={seconds}"));
+        let lifecycle = format!(
+            r#""lifecycle":{{"op":"lost","from":"running","to":"lost","at":"{}","deadlineAt":"{}"}},"epochAdvance""#,
+            at(seconds).to_text(),
+            at(1).to_text()
+        );
+        let text = event.to_json().replace("\"epochAdvance\"", &lifecycle);
+        words(&story.projector.replay(&Event::from_json(text.as_bytes()).unwrap(), None).unwrap())
+    };
+    let mut story = running();
+    assert_eq!(lost(&mut story, 1, 5), "deduplicated", "there is no question");
+    story.projector.request_reconciliation("s", "c", "asked", at(10));
+    assert_eq!(lost(&mut story, 2, 39), "provisional reconciliation_pending");
+    assert_eq!(story.record("s", "c"), "running n=2 open=asked");
+    assert_eq!(lost(&mut story, 3, 40), "applied reconciliation_failed");
+    assert_eq!(story.record("s", "c"), "lost n=2");
 }

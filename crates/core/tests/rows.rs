@@ -118,12 +118,6 @@ fn children_keep_their_parent_when_it_lives_again() {
 }
 
 #[test]
-fn a_circle_of_parents_is_shown_whole() {
-    let rows = rows_of(&["c=a root=a parent=b created", "c=b root=a parent=a created"]);
-    assert_eq!(short(&rows), ["a created b a 1", "b created a a 1"]);
-}
-
-#[test]
 fn only_a_prompt_is_shown_as_a_wait_for_children() {
     for (reason, shown) in [
         ("prompt", "child"),
@@ -143,5 +137,52 @@ fn only_a_prompt_is_shown_as_a_wait_for_children() {
         // With no child that lives it is what it says.
         events.push("c=k root=c failed");
         assert_eq!(look(&events), (reason, Some(reason)));
+    }
+}
+
+/// Each is above another: the one that started first is shown as a root, with everything below it.
+#[test]
+fn a_circle_of_parents_is_broken_at_its_first_member() {
+    for (events, expected) in [
+        // The root itself is said to stand below its child.
+        (
+            &["c=a root=a parent=b created", "c=b root=a parent=a created"][..],
+            &["a created - a 1", "b created a a"][..],
+        ),
+        (
+            &["c=b root=z parent=a t=1 created", "c=a root=z parent=b t=2 created"],
+            &["b created - z 1", "a created b z"],
+        ),
+        // Started at once: by name. What hangs below the circle hangs below it still, whenever it started.
+        (
+            &[
+                "c=leaf root=z parent=c t=0 created",
+                "c=c root=z parent=b t=1 created",
+                "c=b root=z parent=a t=1 created",
+                "c=a root=z parent=c t=1 created",
+            ],
+            &["a created - z 1", "b created a z 1", "c created b z 1", "leaf created c z"],
+        ),
+        // Two circles and a tree.
+        (
+            &[
+                "c=d root=z parent=c t=1 created",
+                "c=c root=z parent=d t=2 created",
+                "c=b root=z parent=a t=3 created",
+                "c=a root=z parent=b t=4 created",
+                "c=r t=5 created",
+                "c=k root=r t=6 created",
+            ],
+            &[
+                "d created - z 1",
+                "c created d z",
+                "b created - z 1",
+                "a created b z",
+                "r created - r 1",
+                "k created r r",
+            ],
+        ),
+    ] {
+        assert_eq!(short(&rows_of(events)), expected, "{events:?}");
     }
 }

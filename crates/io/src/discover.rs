@@ -26,6 +26,8 @@ const SEARCHED_BYTES: usize = 64 * 1024 * 1024;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Lines that are tried for an event.
 const LINES: usize = 1024;
+/// A path and the folders above it whose session's file is looked for beside them: an agent of a workflow lies four below.
+const ABOVE: usize = 5;
 /// Folders below a named one that are looked into.
 const DEPTH: usize = 12;
 
@@ -62,14 +64,16 @@ pub struct Found {
     pub unsupported: Vec<PathBuf>,
     /// Files that were named themselves.
     pub named: Vec<PathBuf>,
+    /// The files of the sessions that named paths are only a part of.
+    pub parents: Vec<PathBuf>,
     /// Named paths that are not there or cannot be read, with the reason.
     pub missing: Vec<String>,
     /// Folders and files below named ones that could not be read, with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
-/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl` and `*.jsonl.zst` below each
-/// folder.
+/// The files behind `paths`: each file itself, with the journals of its sub-agents, and every `*.jsonl`, `*.ndjson` and `*.jsonl.zst`
+/// below each folder.
 #[must_use]
 pub fn named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -78,8 +82,12 @@ pub fn named(paths: &[PathBuf]) -> Found {
             found.missing.push(format!("{}: {error}", path.display()));
         }
         found.unsupported.extend(unsupported::databases(path));
+        found.parents.extend(parent_of(path));
     }
     found.tidy();
+    found.parents.retain(|parent| !found.files.iter().any(|file| file.path == *parent));
+    found.parents.sort();
+    found.parents.dedup();
     found
 }
 
@@ -111,6 +119,25 @@ pub fn default_places(home: Option<&Path>) -> Found {
     found.unsupported = unsupported::stores(home);
     found.tidy();
     found
+}
+
+/// The file of the session that a sub-agent's journal or a session's folder is a part of, where it lies beside.
+fn parent_of(path: &Path) -> Option<PathBuf> {
+    let named_like = |folder: &Path| {
+        let name = folder.file_name()?.to_str()?;
+        Some(folder.with_file_name(format!("{name}.jsonl")))
+    };
+    let mut may_be: Vec<PathBuf> = path.ancestors().take(ABOVE).filter_map(named_like).collect();
+    if path.is_file()
+        && let Ok(Format::Journal(_, Recognized { session_id, role: Role::Child { .. }, .. })) = format(path)
+        // A session id is no path.
+        && Path::new(&session_id).components().count() == 1
+    {
+        may_be.push(path.with_file_name(format!("{session_id}.jsonl")));
+    }
+    let is_session =
+        |path: &Path| matches!(format(path), Ok(Format::Journal(_, Recognized { role: Role::Root, .. })));
+    may_be.into_iter().find(|parent| parent.is_file() && is_session(parent))
 }
 
 /// What the file at `path` is, by its first lines; over-long ones are passed over.
@@ -249,7 +276,7 @@ pub(crate) fn is_compressed(path: &Path) -> bool {
 /// Whether a file in a folder is looked into.
 pub(crate) fn is_journal_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.ends_with(b".jsonl") || name.ends_with(b".jsonl.zst")
+    [b".jsonl".as_slice(), b".ndjson", b".jsonl.zst"].iter().any(|end| name.ends_with(end))
 }
 
 fn add_file(path: &Path, found: &mut Found) {

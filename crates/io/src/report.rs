@@ -26,6 +26,10 @@ pub struct Report {
 pub struct Diagnostics {
     /// Faults by their code, and events that came to nothing by theirs.
     pub counts: BTreeMap<String, u64>,
+    /// The files behind the counts, with their own; the first of them.
+    pub files: Vec<FileCounts>,
+    /// The files of the sessions that named paths are only a part of.
+    pub parents: Vec<String>,
     /// Stores of agents that this package cannot read.
     pub unsupported: Vec<String>,
     /// Named files that hold no journal that this package knows; the first of them.
@@ -35,6 +39,18 @@ pub struct Diagnostics {
     /// What else could not be read, and why.
     pub unreadable: Vec<String>,
 }
+
+/// What was wrong with one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileCounts {
+    /// Its path.
+    pub path: String,
+    /// Faults by their code, as in [`Diagnostics::counts`].
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// Files behind the counts that the text names.
+const SHOWN_FILES: usize = 3;
 
 impl Report {
     /// The report as lines. `hint` says how what is hidden can be shown.
@@ -52,11 +68,24 @@ impl Report {
             (true, false, 0) => summary(&self.rows),
             (true, false, _) => format!("{}, {hidden}", summary(&self.rows)),
         });
-        let Diagnostics { counts, unsupported, unrecognized, missing: _, unreadable } = &self.diagnostics;
+        let Diagnostics { counts, files, parents, unsupported, unrecognized, missing: _, unreadable } =
+            &self.diagnostics;
+        let sum = |counts: &BTreeMap<String, u64>| {
+            counts.iter().map(|(code, times)| format!("{code} {times}")).collect::<Vec<_>>().join(", ")
+        };
         if !counts.is_empty() {
-            let counts = counts.iter().map(|(code, times)| format!("{code} {times}"));
-            lines.push(format!("diagnostics: {}", counts.collect::<Vec<_>>().join(", ")));
+            lines.push(format!("diagnostics: {}", sum(counts)));
         }
+        for FileCounts { path, counts } in files.iter().take(SHOWN_FILES) {
+            lines.push(format!("  {}: {}", inert(path), sum(counts)));
+        }
+        if !files.is_empty() {
+            let more = if files.len() > SHOWN_FILES { "and more files; " } else { "" };
+            lines.push(format!("  {more}run `agent-lifecycle validate <file>` for the places"));
+        }
+        lines.extend(parents.iter().map(|path| {
+            format!("part of a session: run `agent-lifecycle status {}` to see the whole of it", inert(path))
+        }));
         let told = |what: &'static str| move |item: &String| format!("{what}{}", inert(item));
         lines.extend(unsupported.iter().map(told("unsupported source: found ")));
         lines.extend(unrecognized.iter().map(told("no journal of a known kind: ")));

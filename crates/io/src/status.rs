@@ -22,9 +22,9 @@ use agent_lifecycle_core::reconcile::JournalLine;
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
 use crate::merging::Merging;
-use crate::report::Report;
+use crate::report::{FileCounts, Report};
 
-/// Unrecognised files that are named in a report.
+/// Files that are named in a report: unrecognised ones, and ones with faults.
 const NAMED: usize = 32;
 /// Bytes read at once.
 pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
@@ -142,9 +142,10 @@ impl Scan {
 
     /// Groups what was found by session and drops what is too old to be shown.
     fn sort(&mut self, found: Found) {
-        let Found { files, places, unsupported, named, missing, unreadable } = found;
+        let Found { files, places, unsupported, named, parents, missing, unreadable } = found;
         let shown = |path: PathBuf| path.display().to_string();
         self.report.diagnostics.unsupported = unsupported.into_iter().map(shown).collect();
+        self.report.diagnostics.parents = parents.into_iter().map(shown).collect();
         self.report.diagnostics.missing = missing;
         self.report.evidence = !places.is_empty();
         for (path, why) in unreadable {
@@ -164,6 +165,7 @@ impl Scan {
                 Ok(Format::Blank) => {}
                 Ok(Format::Unknown) => {
                     self.count("unrecognized_file", 1);
+                    self.blame(&file.path.display().to_string(), &BTreeMap::from([("unrecognized_file", 1)]));
                     // What somebody named is answered for by name; a folder may hold anything.
                     if named.contains(&file.path) && self.report.diagnostics.unrecognized.len() < NAMED {
                         self.report.diagnostics.unrecognized.push(file.path.display().to_string());
@@ -244,8 +246,12 @@ impl Scan {
         }
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
-        for report in pipeline.reports() {
+        let mut own = Some(faults);
+        for mut report in pipeline.reports() {
             self.count_all(&report.diagnostics);
+            // What came to nothing is said of the session, by its first journal.
+            report.diagnostics.extend(own.take().into_iter().flatten());
+            self.blame(&report.path, &report.diagnostics);
         }
         rows(pipeline.projector().records(), pipeline.beside())
     }
@@ -267,8 +273,11 @@ impl Scan {
             self.unreadable(&file.path, &error.to_string());
         }
         parser.end();
+        for (code, times) in parser.diagnostics().counts() {
+            *faults.entry(code).or_default() += times;
+        }
         self.count_all(&faults);
-        self.count_all(parser.diagnostics().counts());
+        self.blame(&file.path.display().to_string(), &faults);
         projector.mark_stale(self.now);
         rows(projector.records(), &BesideAll::new())
     }
@@ -307,6 +316,15 @@ impl Scan {
     fn count_all(&mut self, counts: &BTreeMap<&'static str, u64>) {
         for (code, times) in counts {
             self.count(code, *times);
+        }
+    }
+
+    /// Names a file behind counts.
+    fn blame(&mut self, path: &str, counts: &BTreeMap<&'static str, u64>) {
+        let files = &mut self.report.diagnostics.files;
+        if !counts.is_empty() && files.len() < NAMED {
+            let counts = counts.iter().map(|(code, times)| ((*code).to_owned(), *times)).collect();
+            files.push(FileCounts { path: path.to_owned(), counts });
         }
     }
 

@@ -35,9 +35,19 @@ pub struct Report {
     /// Faults by their code.
     pub faults: BTreeMap<&'static str, u64>,
     /// The first faults of lines.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Fault>,
     /// The first events that were refused or contradict others.
     pub rejected: Vec<Rejected>,
+}
+
+/// A fault of a line.
+#[derive(Debug, Serialize)]
+pub struct Fault {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic,
 }
 
 /// An event that is well formed but does not fit what came before.
@@ -48,8 +58,12 @@ pub struct Rejected {
     pub code: &'static str,
     /// One sentence.
     pub message: String,
+    /// The line, from 1.
+    pub line: u64,
     /// Absolute offset of the line, in bytes.
     pub offset: u64,
+    /// The child that it is about.
+    pub child_id: String,
     /// The event's id.
     pub event_id: String,
 }
@@ -77,7 +91,32 @@ pub fn validate(path: &Path) -> io::Result<Report> {
         Format::Journal(provider, recognized) => read_journal(path, provider, recognized, &mut report)?,
         Format::SchemaV1 | Format::Unknown | Format::Blank => read_events(path, &mut report)?,
     }
+    number_lines(path, &mut report)?;
     Ok(report)
+}
+
+/// Tells which lines the faults are in, by reading the file once more where there are any.
+fn number_lines(path: &Path, report: &mut Report) -> io::Result<()> {
+    let faults = report.diagnostics.iter_mut().map(|fault| (fault.diagnostic.offset, &mut fault.line));
+    let rejected = report.rejected.iter_mut().map(|event| (event.offset, &mut event.line));
+    let mut places: Vec<(u64, &mut u64)> = faults.chain(rejected).collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    places.sort_unstable_by_key(|(offset, _)| *offset);
+    let mut places = places.into_iter().peekable();
+    let (mut read, mut line) = (0_u64, 1_u64);
+    read_chunks(path, |chunk| {
+        for byte in chunk {
+            while let Some((_, number)) = places.next_if(|(offset, _)| *offset <= read) {
+                *number = line;
+            }
+            line += u64::from(*byte == b'\n');
+            read += 1;
+        }
+    })?;
+    places.for_each(|(_, number)| *number = line);
+    Ok(())
 }
 
 fn read_journal(
@@ -99,7 +138,7 @@ fn read_journal(
         // Records of unknown types are no fault of the file.
         report.faults.remove("unknown_record");
     }
-    report.diagnostics = pipeline.diagnostics().flat_map(|(_, log)| log.kept().to_vec()).collect();
+    report.diagnostics = pipeline.diagnostics().flat_map(|(_, log)| log.kept().iter().map(fault)).collect();
     Ok(())
 }
 
@@ -120,7 +159,9 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
                     (
                         word,
                         note.map_or(word, |note| note.as_str()),
-                        note.map_or("", |note| note.message()).to_owned(),
+                        note.map_or_else(String::new, |note| {
+                            projector.message(note, &line.event.source).into_owned()
+                        }),
                     )
                 }
                 Err(refusal) => ("refused", refusal.code.as_str(), refusal.to_string()),
@@ -130,7 +171,9 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
                 report.rejected.push(Rejected {
                     code,
                     message,
+                    line: 0,
                     offset,
+                    child_id: line.event.child_id.into_owned(),
                     event_id: line.event.event_id.into_owned(),
                 });
             }
@@ -140,6 +183,11 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
     for (code, times) in parser.diagnostics().counts() {
         *report.faults.entry(code).or_default() += times;
     }
-    report.diagnostics = parser.diagnostics().kept().to_vec();
+    report.diagnostics = parser.diagnostics().kept().iter().map(fault).collect();
     Ok(())
+}
+
+/// A fault whose line is still to be found.
+fn fault(diagnostic: &Diagnostic) -> Fault {
+    Fault { line: 0, diagnostic: diagnostic.clone() }
 }

@@ -190,7 +190,7 @@ fn a_dead_owner_of_an_open_turn_is_lost_after_the_deadline_and_not_before() {
     live.set_processes(process(Some(false)), at(3));
     live.set_processes(process(Some(false)), at(4));
     live.tick(at(32), false);
-    assert_eq!((live.rows()[0].state, live.take_questions().len()), (State::Running, 1));
+    assert_eq!((live.rows()[0].state, live.take_questions(true, at(32)).len()), (State::Running, 1));
     live.tick(at(33), false);
     assert_eq!(live.rows()[0].state, State::Lost);
     assert_eq!(live.rows()[0].late_evidence, 0);
@@ -201,10 +201,11 @@ fn an_answer_gone_waits_for_the_deadline_and_evidence_cancels_it() {
     for cancelled in [false, true] {
         let mut live = prompted();
         live.tick(at(121), false);
-        let asked = live.take_questions();
+        let asked = live.take_questions(true, at(121));
+        assert_eq!(live.rows()[0].freshness.reconcile, Some("pending"));
         let [question] = &asked[..] else { panic!("{asked:?}") };
         assert_eq!((question.child_id.as_str(), question.reason.as_str()), ("s", "silence"));
-        assert!(live.take_questions().is_empty(), "asked once");
+        assert!(live.take_questions(true, at(121)).is_empty(), "asked once");
         live.answer("claude-code/s", "s", Answer::Gone, at(130));
         assert_eq!(live.rows()[0].state, State::Running);
         if cancelled {
@@ -223,7 +224,7 @@ fn an_answer_gone_waits_for_the_deadline_and_evidence_cancels_it() {
 fn no_answer_is_said_and_ends_nothing() {
     let mut live = prompted();
     live.tick(at(121), false);
-    live.take_questions();
+    live.take_questions(true, at(121));
     live.answer("claude-code/s", "s", Answer::None, at(151));
     live.tick(at(10_000), false);
     let row = &live.rows()[0];

@@ -24,9 +24,10 @@ fn options(folder: &Path) -> Options {
         spool: Some(folder.join("spool")),
         home: None,
         processes: false,
-        active_within: Duration::from_secs(86_400),
+        active_within: Duration::from_hours(24),
         content: Content::Titles,
         config: Config { corrections: true, ..Config::default() },
+        asks: false,
         journal: None,
         batch: Duration::from_millis(16),
     }
@@ -143,7 +144,7 @@ fn old_files_are_hidden_until_they_are_written() {
     let folder = place.path();
     let old = journal(folder, "old");
     append(&old, &prompt("old", "p1"));
-    let long_ago = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(72);
     fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
     let (monitor, _notices) = open(options(folder));
     assert_eq!((monitor.rows().len(), monitor.hidden()), (0, 1));

@@ -12,32 +12,31 @@ fn at(second: u64) -> Moment {
     Moment::from_unix_millis(i64::try_from(1000 * (1_772_438_400 + second)).unwrap())
 }
 
+fn line(agent: &str, second: u64, kind: &str, rest: &str) -> String {
+    let side =
+        if agent.is_empty() { String::new() } else { format!(r#""isSidechain":true,"agentId":"{agent}","#) };
+    let time = at(second).to_text();
+    // Enough of a line tells it from the others.
+    let uuid: String = rest.chars().filter(char::is_ascii_alphanumeric).take(90).collect();
+    let side = format!(r#"{side}"uuid":"{agent}-{second}-{uuid}","#);
+    format!("{{\"type\":\"{kind}\",{side}\"sessionId\":\"s\",\"timestamp\":\"{time}\",{rest}}}\n")
+}
+
+fn prompt(agent: &str, second: u64, id: &str) -> String {
+    let rest = format!(r#""promptId":"{id}","message":{{"role":"user","content":"Go {agent}"}}"#);
+    line(agent, second, "user", &rest)
+}
+
+fn launch(agent: &str, second: u64, call: &str) -> String {
+    let block = format!(r#"{{"type":"tool_use","id":"{call}","name":"Agent","input":{{"prompt":"x"}}}}"#);
+    line(agent, second, "assistant", &format!(r#""message":{{"id":"m{call}","content":[{block}]}}"#))
+}
+
 /// A session whose own journal has more than can wait, and two sub-agents of which the inner one's file comes first.
 #[test]
 fn a_session_that_is_too_large_to_be_held_gives_the_same_rows() {
     let rows = |tools: u32| {
         let folder = TempDir::new().unwrap();
-        let line = |agent: &str, second: u64, kind: &str, rest: &str| {
-            let side = if agent.is_empty() {
-                String::new()
-            } else {
-                format!(r#""isSidechain":true,"agentId":"{agent}","#)
-            };
-            let time = at(second).to_text();
-            // Enough of a line tells it from the others.
-            let uuid: String = rest.chars().filter(char::is_ascii_alphanumeric).take(90).collect();
-            let side = format!(r#"{side}"uuid":"{agent}-{second}-{uuid}","#);
-            format!("{{\"type\":\"{kind}\",{side}\"sessionId\":\"s\",\"timestamp\":\"{time}\",{rest}}}\n")
-        };
-        let prompt = |agent: &str, second: u64, id: &str| {
-            let rest = format!(r#""promptId":"{id}","message":{{"role":"user","content":"Go {agent}"}}"#);
-            line(agent, second, "user", &rest)
-        };
-        let launch = |agent: &str, second: u64, call: &str| {
-            let block =
-                format!(r#"{{"type":"tool_use","id":"{call}","name":"Agent","input":{{"prompt":"x"}}}}"#);
-            line(agent, second, "assistant", &format!(r#""message":{{"id":"m{call}","content":[{block}]}}"#))
-        };
         let launched = |agent: &str, second: u64, call: &str, id: &str| {
             let rest = format!(
                 r#""message":{{"content":[{{"type":"tool_result","tool_use_id":"{call}"}}]}},"toolUseResult":{{"status":"async_launched","agentId":"{id}"}}"#

@@ -192,8 +192,10 @@ impl Judge {
         let kind = value.text_at("kind").and_then(|kind| KINDS.iter().find(|(name, _)| *name == kind));
         let Some((kind, table)) = kind else {
             // Without a kind there is no table to judge the other members by.
-            let message = "must be one of the twelve kinds of agent events";
-            return self.issue("$.kind".to_owned(), IssueCode::InvalidEvent, message.into());
+            let words: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+            let is_missing = value.get("kind").is_none_or(|kind| self.is_undefined(kind));
+            let message = missing(is_missing, format!("must be one of {}", words.join(", ")).into());
+            return self.issue("$.kind".to_owned(), IssueCode::InvalidEvent, message);
         };
         self.unknown(None, kind, members, |name| {
             name == "kind" || name == OCCURRED_AT.name || table.iter().any(|member| member.name == name)
@@ -238,7 +240,8 @@ impl Judge {
 
     fn member(&mut self, parent: Option<&'static str>, member: Member, members: &Members) {
         let found = members.iter().find(|(name, _)| name == member.name).map(|(_, value)| value);
-        let holds = match (found.filter(|value| !self.is_undefined(value)), member.rule) {
+        let found = found.filter(|value| !self.is_undefined(value));
+        let holds = match (found, member.rule) {
             (None, _) => !member.required,
             (Some(Json::Object(members)), Rule::Model) => return self.model(members),
             (Some(Json::Text(text)), Rule::Text(most)) => match self.units(text) {
@@ -259,7 +262,7 @@ impl Judge {
         };
         if !holds {
             let (code, message) = broken(member.rule);
-            self.issue(path(parent, member.name), code, message);
+            self.issue(path(parent, member.name), code, missing(found.is_none(), message));
         }
     }
 
@@ -311,6 +314,11 @@ fn path(parent: Option<&str>, name: &str) -> String {
         Some(parent) => format!("$.{parent}.{name}"),
         None => format!("$.{name}"),
     }
+}
+
+/// What must be, said of a member that may be missing.
+fn missing(is_missing: bool, must: Cow<'static, str>) -> Cow<'static, str> {
+    if is_missing { format!("is missing and {must}").into() } else { must }
 }
 
 fn is_integer(number: f64, least: i32, most: i32) -> bool {

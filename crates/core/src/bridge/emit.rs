@@ -15,6 +15,7 @@ use crate::agent::{AgentEvent, ContextUse};
 use crate::contract::limits::ACTIVITY_UNITS;
 use crate::contract::{Event, Kind, Lineage, State};
 use crate::json::Json;
+use crate::project::facts::reason_word;
 use crate::providers::{Facts, MessageUsage, Said};
 use crate::redact::{redact_json, redact_text};
 use crate::text::fit;
@@ -218,12 +219,10 @@ fn at_level(mut event: AgentEvent, level: Content) -> AgentEvent {
         TurnStarted { prompt_text, .. } => keep(texts, prompt_text),
         ToolStarted { description, .. } => keep(titles, description),
         Done { summary, .. } | SubagentDone { summary, .. } => keep(texts, summary),
-        // A reason is a word of the contract or a short cause; without it a wait could not be named.
-        WaitStarted { .. }
-        | SessionStopped { .. }
-        | ToolFinished { .. }
-        | WaitFinished { .. }
-        | Exited { .. } => {}
+        // A word says no more than the state does.
+        WaitStarted { reason: Some(reason), .. } if !titles && reason_word(reason).is_some() => {}
+        WaitStarted { reason, .. } | SessionStopped { reason, .. } => keep(titles, reason),
+        ToolFinished { .. } | WaitFinished { .. } | Exited { .. } => {}
     }
     event
 }

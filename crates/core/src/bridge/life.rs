@@ -39,6 +39,8 @@ pub(super) struct Life {
     pub(super) title: Option<String>,
     pub(super) model: Option<String>,
     pub(super) announced: bool,
+    /// Whether it is of an earlier process, so that whatever comes begins the next life.
+    pub(super) is_former: bool,
 }
 
 #[derive(Debug)]
@@ -106,6 +108,11 @@ impl Life {
             of.is_some_and(|of| of == tool_id || Some(of) == name.as_deref())
         };
         self.waits.iter().filter(is_of).map(|wait| wait.id.clone()).collect()
+    }
+
+    /// Whether nothing has begun yet that this process could go on with.
+    pub(super) fn is_to_begin(&self) -> bool {
+        self.attempt == 0 || self.is_former
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -7,6 +7,7 @@ pub mod direct;
 mod emit;
 mod life;
 mod names;
+mod resume;
 mod steps;
 
 use hashbrown::HashMap;
@@ -18,6 +19,7 @@ use crate::providers::Said;
 use life::{Life, terminal};
 
 pub use life::{OPEN_TURNS, PERMISSION};
+pub use resume::{Former, FormerLife};
 use steps::Step;
 
 /// Children of one session; what is said of further ones is counted, not projected.

@@ -135,7 +135,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             let root = self.bridge.root.clone();
             self.require(id, &root);
             self.confirm(id);
-        } else if self.life(id).attempt == 0
+        } else if self.life(id).is_to_begin()
             && !matches!(self.item.said, Said::Event(AgentEvent::SessionStarted { .. }))
         {
             self.begin_root(true);
@@ -155,9 +155,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     fn begin_root(&mut self, inferred: bool) {
         let root = self.bridge.root.clone();
-        let life = self.life(&root);
-        life.attempt = 1;
-        life.state = Some(State::Created);
+        self.begin(&root, None);
         if inferred {
             self.step(&root, Kind::Created, State::Created);
             self.step(&root, Kind::StateChanged, State::Starting);
@@ -171,7 +169,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     pub(super) fn own_event(&mut self, id: &str, event: &AgentEvent) {
         let is_root = self.is_root(id);
         match event {
-            AgentEvent::SessionStarted { .. } if is_root && self.life(id).attempt == 0 => {
+            AgentEvent::SessionStarted { .. } if is_root && self.life(id).is_to_begin() => {
                 self.begin_root(false);
             }
             AgentEvent::TurnStarted { turn_id, .. } => {
@@ -286,7 +284,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let life = self.life(id);
         let first = life.waits.first().map(|wait| wait.reason);
         match (life.state, first) {
-            (Some(State::Running | State::Starting | State::Waiting), Some(reason)) => {
+            (Some(State::Created | State::Starting | State::Running | State::Waiting), Some(reason)) => {
                 self.change(id, State::Waiting, Some(reason));
             }
             (Some(State::Waiting), None) if life.reason != Some(WaitingReason::Prompt) => {

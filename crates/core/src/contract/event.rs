@@ -15,7 +15,7 @@ use super::raw::{Nested, RawEvent, RawLineage};
 use super::state::{State, WaitingReason};
 use super::time::Timestamp;
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
-use crate::redact::{redact_json, redact_text};
+use crate::redact::{redact_json, redact_note, redact_text};
 
 /// What an event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -246,9 +246,11 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
     let Nested::Object(raw) = raw else {
         return Err(Refusal::new(Code::InvalidEvent, "$", "the event must be a JSON object"));
     };
+    let is_missing = |member: &Scalar<'_>| *member == Scalar::Absent;
     let id = |member, path| id(member, path, Code::InvalidId, repair);
     if raw.schema_version != Scalar::Number(1.0) {
-        let message = "schemaVersion must be the number 1, the only version that exists";
+        let must = "must be the number 1, the only version that exists";
+        let message = said("schemaVersion", is_missing(&raw.schema_version), must);
         return Err(Refusal::new(Code::InvalidSchemaVersion, "$.schemaVersion", message));
     }
     let event_id = id(raw.event_id, "$.eventId")?;
@@ -258,13 +260,15 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
     let lineage = lineage(raw.lineage, repair)?;
     let kind = raw.kind.text().and_then(Kind::parse).ok_or_else(|| {
         let words = Kind::ALL.map(Kind::as_str).join(", ");
-        Refusal::new(Code::InvalidKind, "$.kind", format!("kind must be one of {words}"))
+        let must = format!("must be one of {words}");
+        Refusal::new(Code::InvalidKind, "$.kind", said("kind", is_missing(&raw.kind), &must))
     })?;
     if child_id == SOURCE_NOTE && !kind.is_note() {
         let message = "childId @source is reserved for notes: kind must be reconciliation or diagnostic";
         return Err(Refusal::new(Code::InvalidKind, "$.kind", message));
     }
     let state = state(kind, &raw.state)?;
+    let redact = if kind == Kind::Reconciliation { redact_note } else { redact_json };
     Ok(Event {
         event_id,
         source,
@@ -290,9 +294,14 @@ fn normalize(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<Event<'_>, Ref
                 return Err(Refusal::new(Code::InvalidActivity, "$.activity", message));
             }
         },
-        details: details(raw.details, repair)?,
+        details: details(raw.details, repair, redact)?,
         capabilities: Capabilities::read(&raw.capabilities)?,
     })
+}
+
+/// That a member must be something, and that it is missing where it is.
+fn said(name: &str, is_missing: bool, must: &str) -> String {
+    format!("{name} {}{must}", if is_missing { "is missing and " } else { "" })
 }
 
 pub(crate) fn id<'a>(
@@ -305,7 +314,14 @@ pub(crate) fn id<'a>(
         let name = path.rsplit('.').next().unwrap_or(path);
         Err(Refusal::new(code, path, format!("{name} {fault}")))
     };
-    let Some(text) = member.into_text() else { return refuse("must be text that is not blank") };
+    let is_missing = member == Scalar::Absent;
+    let Some(text) = member.into_text() else {
+        return refuse(if is_missing {
+            "is missing and must be text that is not blank"
+        } else {
+            "must be text that is not blank"
+        });
+    };
     if repair.has_lone_surrogate(&text) {
         return refuse("has a lone surrogate, which no UTF-8 text can hold");
     }
@@ -325,8 +341,10 @@ pub(crate) fn id<'a>(
 
 pub(crate) fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lineage<'_>, Refusal> {
     let refuse = |path, message: &str| Err(Refusal::new(Code::InvalidLineage, path, message));
+    let is_missing = matches!(raw, Nested::Absent);
     let Nested::Object(raw) = raw else {
-        return refuse("$.lineage", "lineage must be an object {rootChildId, attempt, external}");
+        let must = "must be an object {rootChildId, attempt, external}";
+        return refuse("$.lineage", &said("lineage", is_missing, must));
     };
     let RawLineage { root_child_id, parent_child_id, attempt, external, adopted_at } = raw;
     let root_child_id = id(root_child_id, "$.lineage.rootChildId", Code::InvalidLineage, repair)?;
@@ -334,11 +352,14 @@ pub(crate) fn lineage(raw: Nested<RawLineage<'_>>, repair: Repair) -> Result<Lin
         Scalar::Absent => None,
         given => Some(id(given, "$.lineage.parentChildId", Code::InvalidLineage, repair)?),
     };
+    let is_missing = attempt == Scalar::Absent;
     let Some(attempt) = attempt.safe_integer() else {
-        return refuse("$.lineage.attempt", "attempt must be an integer from 0 to 9007199254740991");
+        let must = "must be an integer from 0 to 9007199254740991";
+        return refuse("$.lineage.attempt", &said("attempt", is_missing, must));
     };
+    let is_missing = external == Scalar::Absent;
     let Scalar::Bool(external) = external else {
-        return refuse("$.lineage.external", "external must be true or false");
+        return refuse("$.lineage.external", &said("external", is_missing, "must be true or false"));
     };
     let adopted_at = match adopted_at {
         Scalar::Absent if external => {
@@ -356,33 +377,32 @@ pub(crate) fn timestamp<'a>(
     name: &str,
     code: Code,
 ) -> Result<Timestamp<'a>, Refusal> {
+    let is_missing = member == Scalar::Absent;
     member.into_text().and_then(Timestamp::parse).ok_or_else(|| {
-        Refusal::new(
-            code,
-            path,
-            format!("{name} must be RFC 3339 UTC with seconds and a real date, such as 2026-05-17T22:29:21Z"),
-        )
+        let must = "must be RFC 3339 UTC with seconds and a real date, such as 2026-05-17T22:29:21Z";
+        Refusal::new(code, path, said(name, is_missing, must))
     })
 }
 
 fn state(kind: Kind, member: &Scalar<'_>) -> Result<Option<State>, Refusal> {
-    let refuse = |message: String| Err(Refusal::new(Code::InvalidState, "$.state", message));
+    let refuse = |must: String| {
+        let message = said("state", *member == Scalar::Absent, &must);
+        Err(Refusal::new(Code::InvalidState, "$.state", message))
+    };
     let state = member.text().and_then(State::parse);
     let word = kind.as_str();
     match kind {
         Kind::Created if state == Some(State::Created) => Ok(state),
-        Kind::Created => refuse("state must be created for kind created".to_owned()),
+        Kind::Created => refuse("must be created for kind created".to_owned()),
         Kind::StateChanged if state.is_some_and(|state| state != State::Created) => Ok(state),
         Kind::StateChanged => {
             let words = State::ALL[1..].iter().map(|state| state.as_str()).collect::<Vec<_>>().join(", ");
-            refuse(format!("state must be one of {words} for kind state_changed"))
+            refuse(format!("must be one of {words} for kind state_changed"))
         }
         Kind::Terminal if state.is_some_and(State::is_terminal) => Ok(state),
-        Kind::Terminal => {
-            refuse("state must be completed, failed, cancelled or lost for kind terminal".to_owned())
-        }
+        Kind::Terminal => refuse("must be completed, failed, cancelled or lost for kind terminal".to_owned()),
         _ if *member == Scalar::Absent => Ok(None),
-        _ => refuse(format!("state must be absent for kind {word}, which never changes a state")),
+        _ => refuse(format!("must be absent for kind {word}, which never changes a state")),
     }
 }
 
@@ -416,7 +436,11 @@ fn activity(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-pub(crate) fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Option<Json>, Refusal> {
+pub(crate) fn details(
+    raw: Nested<Option<Json>>,
+    repair: Repair,
+    redact: fn(&mut Json) -> bool,
+) -> Result<Option<Json>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(Code::InvalidDetails, "$.details", message));
     let mut details = match raw {
         Nested::Absent => return Ok(None),
@@ -431,7 +455,7 @@ pub(crate) fn details(raw: Nested<Option<Json>>, repair: Repair) -> Result<Optio
     }
     // A replacement may be longer than the secret; what is written must be accepted again.
     if json::length_exceeds(&details, DETAILS_BYTES)
-        || redact_json(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
+        || redact(&mut details) && json::length_exceeds(&details, DETAILS_BYTES)
     {
         return refuse(format!("details is longer than {DETAILS_BYTES} bytes of JSON; leave the bulk out"));
     }

@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 
 use super::shown::{Reconcile, Shown};
 use super::text::{counted, safe, span};
-use super::words::{self, PHRASE_COLUMNS};
+use super::words::{self, PHRASE_COLUMNS, PROCESS_DEAD};
 use super::{NO_CHILD, NO_EVIDENCE, SHOWN_ROWS};
 use crate::contract::{Moment, State, WaitingReason};
+use crate::project::Alive;
 
 /// Columns of a path.
 const PATH_COLUMNS: usize = 1024;
@@ -131,7 +132,12 @@ fn waits_for(row: &Shown, now: Moment) -> Option<String> {
         None => "since when is unknown".to_owned(),
     };
     let open = if row.waits > 1 { format!("; {} waits are open", row.waits) } else { String::new() };
-    Some(format!("{why}, {since}{open}"))
+    // What is foreign comes last.
+    let said = row
+        .wait_text
+        .as_deref()
+        .map_or(String::new(), |said| format!("; in its own words: {}", safe(said, PHRASE_COLUMNS)));
+    Some(format!("{why}, {since}{open}{said}"))
 }
 
 fn doing(row: &Shown, now: Moment) -> String {
@@ -170,21 +176,25 @@ fn freshness(row: &Shown, now: Moment) -> String {
     if row.state.is_terminal() {
         return evidence;
     }
-    match row.is_stale {
-        Some(false) => evidence,
-        None => format!("{evidence}; whether that is too old is unknown"),
-        Some(true) => {
-            let asked = match row.reconcile {
-                Some(Reconcile::Pending) => "it was asked for, and no answer has come yet",
-                Some(Reconcile::Unanswered) => "it was asked for, and no answer came",
-                Some(Reconcile::Unavailable) => "there is nobody to ask",
-                None => "whether anybody was asked is unknown",
-            };
+    let due = "a reconciliation is due before any conclusion about it";
+    let asked = match row.reconcile {
+        Some(Reconcile::Pending) => Some(format!("it was asked for, and no answer has come yet; {due}")),
+        Some(Reconcile::Unanswered) => Some(format!("it was asked for, and no answer came; {due}")),
+        Some(Reconcile::Unavailable) => {
+            Some("there is nobody to ask, so nothing is concluded about it".to_owned())
+        }
+        None => None,
+    };
+    let dead = if row.process_alive == Alive::No { format!("{PROCESS_DEAD}, ") } else { String::new() };
+    match (row.is_stale, asked) {
+        (Some(false), None) => format!("{dead}{evidence}"),
+        (Some(false), Some(asked)) => format!("{dead}{evidence}; {asked}"),
+        (None, _) => format!("{dead}{evidence}; whether that is too old is unknown"),
+        (Some(true), asked) => {
+            let asked = asked.unwrap_or_else(|| format!("whether anybody was asked is unknown; {due}"));
             let reason =
                 row.stale_reason.as_deref().map_or("reason unknown".to_owned(), |reason| safe(reason, 32));
-            format!(
-                "stale ({reason}), {evidence}; {asked}; a reconciliation is due before any conclusion about it"
-            )
+            format!("{dead}stale ({reason}), {evidence}; {asked}")
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::contract::identity::identity;
 use crate::contract::limits::SAFE_INTEGER;
 use crate::contract::{Moment, State, WaitingReason};
 use crate::json::{self, Json, JsonFault};
+use crate::project::Alive;
 
 /// One row as a report shows it. What is `None` is not known.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Shown {
     pub(super) state_since: Option<Moment>,
     pub(super) waiting_reason: Option<WaitingReason>,
     pub(super) waits: usize,
+    /// What the agent says that it waits for, in the oldest open wait.
+    pub(super) wait_text: Option<String>,
     pub(super) turn_outcome: Option<Outcome>,
     pub(super) activity: Option<String>,
     /// How many tools it started. Where that is known, a tool that is not here is not open.
@@ -37,6 +40,8 @@ pub struct Shown {
     pub(super) is_stale: Option<bool>,
     pub(super) stale_reason: Option<String>,
     pub(super) reconcile: Option<Reconcile>,
+    /// Whether its process lives.
+    pub(super) process_alive: Alive,
     pub(super) exit_code: Option<f64>,
     pub(super) signal: Option<String>,
     pub(super) is_cause_known: bool,
@@ -124,6 +129,7 @@ fn read_row(row: &Json, at: usize) -> Result<Shown, RowsFault> {
         state_since: moment(row.get("stateSince")),
         waiting_reason: row.text_at("waitingReason").and_then(WaitingReason::parse),
         waits: items(row.get("waits")).len(),
+        wait_text: items(row.get("waits")).first().and_then(|wait| text(wait.get("text"))),
         turn_outcome: within(row, "turn", "outcome").and_then(Json::text).and_then(Outcome::parse),
         activity: text(row.get("activity")),
         tools: whole(within(row, "tools", "count")),
@@ -139,6 +145,11 @@ fn read_row(row: &Json, at: usize) -> Result<Shown, RowsFault> {
         },
         stale_reason: text(of_freshness("reason")),
         reconcile,
+        process_alive: match within(row, "evidence", "processAlive").and_then(Json::text) {
+            Some("yes") => Alive::Yes,
+            Some("no") => Alive::No,
+            _ => Alive::Unknown,
+        },
         exit_code,
         signal: text(within(row, "outcome", "signal")),
         is_cause_known: within(row, "outcome", "cause").and_then(Json::text) == Some("known"),

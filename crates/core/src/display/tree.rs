@@ -9,8 +9,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::shown::Doubts;
 use super::text::{counted, cut, inert, span};
-use super::words::doubts;
+use super::words::{PROCESS_DEAD, doubts};
 use crate::contract::{Moment, State};
+use crate::project::Alive;
 use crate::project::rows::Row;
 
 const TITLE_COLUMNS: usize = 48;
@@ -154,6 +155,8 @@ fn doing(row: &Row, look: Look) -> String {
             count => format!(" and {} more", count - 1),
         };
         parts.push(format!("{} {}{more}", inert(&tool.name), span(look.now.millis_since(tool.since))));
+    } else if let Some(text) = row.waits.first().and_then(|wait| wait.text.as_deref()) {
+        parts.push(inert(text));
     } else if row.provider.is_none()
         && let Some(activity) = &row.activity
     {
@@ -173,15 +176,14 @@ fn freshness(row: &Row, look: Look) -> String {
     let age = if row.freshness.estimated { format!("about {age}") } else { age };
     if row.state.is_terminal() {
         parts.push(span(row.state_since.millis_since(row.started_at)));
-    } else if row.freshness.stale {
-        let how = if row.freshness.reconcile == Some("unavailable") && !look.is_narrow() {
-            ", no way to ask"
-        } else {
-            ""
-        };
-        parts.push(format!("stale {age}{how}"));
     } else {
-        parts.push(format!("{age} ago"));
+        if row.evidence.process_alive == Alive::No {
+            parts.push(PROCESS_DEAD.to_owned());
+        }
+        parts.push(if row.freshness.stale { format!("stale {age}") } else { format!("{age} ago") });
+        if row.freshness.reconcile == Some("unavailable") && !look.is_narrow() {
+            parts.push("no way to ask".to_owned());
+        }
     }
     let unread = super::UNREAD.iter().filter_map(|code| row.diagnostics.get(code)).sum();
     let of = Doubts {
@@ -236,7 +238,7 @@ fn paint(cell: &str, column: usize, row: &Row) -> String {
             colored(row.state.as_str(), code)
         }
         DOING => colored("error", "31"),
-        FRESHNESS if row.freshness.stale => colored(cell, "33"),
+        FRESHNESS if row.freshness.stale || cell.contains(PROCESS_DEAD) => colored(cell, "33"),
         _ => cell.to_owned(),
     }
 }

@@ -12,6 +12,9 @@ pub(super) const PHRASE_COLUMNS: usize = 120;
 /// Columns of an identity: all that one can have.
 const IDENTITY_COLUMNS: usize = 512;
 
+/// Of a child that has not ended, where evidence says so.
+pub(super) const PROCESS_DEAD: &str = "process dead";
+
 /// The child's id.
 pub(super) fn id(row: &Shown) -> String {
     match safe(&row.child_id, IDENTITY_COLUMNS) {

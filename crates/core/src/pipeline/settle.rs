@@ -8,12 +8,10 @@ use std::collections::HashSet;
 use super::journal::{Binding, Dated};
 use super::{JournalId, Outcome, Pipeline, SessionState};
 use crate::bridge::{Item, Scope};
-use crate::contract::{Event, Kind, Moment};
+use crate::contract::{Event, Moment};
+use crate::project::Projector;
 use crate::project::explain::Origin;
-use crate::project::{Projector, Status};
 
-/// Why an authority is asked about an agent whose process or session ended in an open turn.
-const OPEN_TURN: &str = "exit_with_open_turn";
 /// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
 
@@ -149,21 +147,12 @@ impl Pipeline {
     }
 }
 
-/// Applies an event of the bridge. Where it says that only an authority can tell how its child is, the question is opened.
+/// Applies an event of the bridge.
 pub(super) fn apply(
     projector: &mut Projector,
     event: &Event<'_>,
     received_at: Option<Moment>,
     is_first: bool,
 ) -> Outcome {
-    let outcome = if is_first {
-        projector.apply_once(event, received_at)?
-    } else {
-        projector.apply(event, received_at)?
-    };
-    if event.kind == Kind::Reconciliation && outcome.status == Status::Applied {
-        let at = event.observed_at.moment();
-        projector.request_reconciliation(&event.source, &event.child_id, OPEN_TURN, at);
-    }
-    Ok(outcome)
+    if is_first { projector.apply_once(event, received_at) } else { projector.apply(event, received_at) }
 }

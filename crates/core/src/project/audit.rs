@@ -50,6 +50,6 @@ pub struct Audit {
     pub snapshot_id: Option<String>,
     /// When the authority observed it.
     pub observed_at: String,
-    /// What kind of change: `authoritative_snapshot` or `epoch_advanced`.
+    /// What kind of change: `authoritative_snapshot`, `reconciliation_failed` or `epoch_advanced`.
     pub reason: &'static str,
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::record::{Asked, Estimate, Missed, Reconciliation, Record, Stale};
+use super::record::{Asked, Estimate, MISSES, Missed, Reconciliation, Record, Stale};
 use super::report::{Note, Status};
 use crate::contract::{Moment, State, WaitingReason};
 use crate::json::Json;
@@ -28,14 +28,24 @@ pub(super) struct Entry<'a> {
 
 impl Record {
     /// Opens a question, or makes an open one a graver one; whether that changed anything.
-    pub(super) fn open(&mut self, question: Reconciliation) -> bool {
+    pub(super) fn open(&mut self, mut question: Reconciliation) -> bool {
         let Some(open) = self.freshness.reconciliation.as_deref_mut() else {
             self.freshness.reconciliation = Some(Box::new(question));
             return true;
         };
         let is_asked_anew = question.asked == Asked::Pending && open.asked != Asked::Pending;
         // What fresh evidence answers gives way to what only an authority can answer, never the other way round.
-        let is_graver = open.answered_after.is_some() && (question.answered_after.is_none() || is_asked_anew);
+        let is_graver = match (open.answered_after, question.answered_after) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(_), Some(_)) if is_asked_anew => true,
+            (Some(before), Some(after)) => {
+                // Two questions in one: evidence has to answer both.
+                let is_own = open.asked == Asked::Unasked && question.asked == Asked::Unasked;
+                question.answered_after = Some(before.max(after));
+                is_own && weight(&question.reason) > weight(&open.reason)
+            }
+        };
         if is_asked_anew {
             if open.asked == Asked::Unanswered {
                 open.deadline = question.deadline;
@@ -71,13 +81,18 @@ impl Record {
         }
     }
 
-    /// Marks it stale, unless it is or evidence newer than the mark's threshold is known.
-    pub(super) fn mark(&mut self, mark: Stale, deadline: Moment) -> Verdict {
+    /// Marks it stale, unless it is for a reason that is as grave, or evidence newer than the mark's threshold is known.
+    pub(super) fn mark(&mut self, mut mark: Stale, deadline: Moment) -> Verdict {
         if self.state.is_terminal() {
             return (Status::TerminalImmutable, None);
         }
-        if self.freshness.stale.is_some() || self.freshness.newest.at > mark.threshold {
+        let known = self.freshness.stale.as_deref();
+        let is_as_grave = known.is_some_and(|known| weight(&known.reason) >= weight(&mark.reason));
+        if is_as_grave || self.freshness.newest.at > mark.threshold {
             return (Status::Deduplicated, None);
+        }
+        if let Some(known) = known {
+            mark.threshold = mark.threshold.max(known.threshold);
         }
         let note = Note::parse(&mark.reason);
         self.open(Reconciliation {
@@ -90,13 +105,11 @@ impl Record {
         (Status::Stale, note)
     }
 
-    /// The authority said at `at` that the child is gone; `deadline` is the one that had passed where it was said first.
-    pub(super) fn lose(&mut self, at: Moment, deadline: Option<Moment>) -> Verdict {
+    /// The authority said at `at` that the child is gone.
+    pub(super) fn lose(&mut self, at: Moment) -> Verdict {
         match &self.freshness.reconciliation {
             None => (Status::Deduplicated, None),
-            Some(open) if at < deadline.unwrap_or(open.deadline) => {
-                (Status::Provisional, Some(Note::ReconciliationPending))
-            }
+            Some(open) if at < open.deadline => (Status::Provisional, Some(Note::ReconciliationPending)),
             Some(_) => {
                 self.enter(State::Lost, None, at);
                 (Status::Applied, Some(Note::ReconciliationFailed))
@@ -152,9 +165,12 @@ impl Record {
         if newest > at {
             return 0;
         }
-        let missed = self.authority.as_ref().and_then(|authority| authority.missed);
-        let before = missed.filter(|missed| newest <= missed.at).map_or(0, |missed| missed.count);
+        let before = self.missed().map_or(0, |missed| missed.count_since(newest));
         (before + 1).min(grace)
+    }
+
+    pub(super) fn missed(&self) -> Option<&Missed> {
+        self.authority.as_ref()?.missed.as_ref()
     }
 
     /// Remembers that count; 0 where it was not missed.
@@ -162,7 +178,41 @@ impl Record {
         if self.state.is_terminal() {
             return (Status::TerminalImmutable, None);
         }
-        self.authority().missed = (count > 0).then_some(Missed { count, at });
+        let newest = self.freshness.newest.at;
+        let missed = &mut self.authority().missed;
+        if count == 0 {
+            *missed = None;
+            return (Status::Applied, None);
+        }
+        let missed = missed.get_or_insert_default();
+        missed.add(count, at, newest);
+        let threshold = missed.threshold();
+        self.renew(threshold);
+        (Status::Applied, None)
+    }
+
+    /// Further snapshots leave it out: the mark that the first of them made is now made by the last.
+    fn renew(&mut self, threshold: Option<Moment>) {
+        let missing = Note::CompleteSnapshotMissing.as_str();
+        let stale = self.freshness.stale.as_deref_mut().filter(|stale| stale.reason == missing);
+        let (Some(stale), Some(threshold)) = (stale, threshold) else { return };
+        let before = stale.threshold;
+        stale.threshold = before.max(threshold);
+        let open = self.freshness.reconciliation.as_deref_mut();
+        let of_mark =
+            |open: &&mut Reconciliation| open.reason == missing && open.answered_after == Some(before);
+        if let Some(open) = open.filter(of_mark) {
+            open.answered_after = Some(stale.threshold);
+        }
+    }
+
+    /// What silence says nothing about any more: the mark that it made, and the question.
+    pub(super) fn spare(&mut self) -> Verdict {
+        let silence = Note::Silence.as_str();
+        if self.freshness.stale.take_if(|stale| stale.reason == silence).is_none() {
+            return (Status::Deduplicated, None);
+        }
+        self.freshness.reconciliation.take_if(|open| open.reason == silence);
         (Status::Applied, None)
     }
 
@@ -176,6 +226,37 @@ impl Record {
             self.freshness.stale = None;
             self.freshness.reconciliation = None;
         }
+    }
+}
+
+impl Missed {
+    /// How many of them are not older than the newest evidence.
+    fn count_since(&self, newest: Moment) -> u64 {
+        let since = self.times.iter().filter(|&&at| at >= newest).count();
+        if since == self.times.len() { self.count } else { since as u64 }
+    }
+
+    /// One more, observed at `at`, which makes them `count`.
+    fn add(&mut self, count: u64, at: Moment, newest: Moment) {
+        self.times.retain(|&at| at >= newest);
+        self.times.push_back(at);
+        let kept = usize::try_from(count).unwrap_or(MISSES).min(MISSES);
+        self.times.drain(..self.times.len().saturating_sub(kept));
+        self.count = count;
+    }
+
+    /// Evidence newer than this makes them fewer.
+    pub(super) fn threshold(&self) -> Option<Moment> {
+        self.times.front().copied()
+    }
+}
+
+/// How grave a reason for a mark or a question is: that nobody knows the child is more than silence, and an exit is more than both.
+fn weight(reason: &str) -> u8 {
+    match Note::parse(reason) {
+        Some(Note::Silence) => 0,
+        Some(Note::CompleteSnapshotMissing) => 1,
+        _ => 2,
     }
 }
 

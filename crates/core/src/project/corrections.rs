@@ -15,7 +15,7 @@ use super::stored::reason;
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Capabilities, Event, Kind, Lineage, Moment, State, WaitingReason};
 use crate::json::Json;
-use crate::redact::redact_json;
+use crate::redact::redact_note;
 
 /// What a correction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub(super) enum Op {
     Request,
     Unanswered,
     Stale,
+    Spare,
     Lost,
     Miss,
     AdvanceEpoch,
@@ -34,12 +35,13 @@ pub(super) enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Correct,
         Self::Agree,
         Self::Request,
         Self::Unanswered,
         Self::Stale,
+        Self::Spare,
         Self::Lost,
         Self::Miss,
         Self::AdvanceEpoch,
@@ -55,6 +57,7 @@ impl Op {
             Self::Request => "request",
             Self::Unanswered => "unanswered",
             Self::Stale => "stale",
+            Self::Spare => "spare",
             Self::Lost => "lost",
             Self::Miss => "miss",
             Self::AdvanceEpoch => "advance_epoch",
@@ -184,7 +187,7 @@ impl<'a> Correction<'a> {
             all.extend(said.iter().filter(|(key, _)| adds(key)).cloned());
         }
         let mut details = Json::Object(all);
-        redact_json(&mut details);
+        redact_note(&mut details);
         details
     }
 }
@@ -311,8 +314,8 @@ impl Projector {
         };
         let (status, note) = self.perform_on(key, correction);
         self.watch_again(key, watch);
-        if note == Some(Note::AuthoritativeSnapshot) {
-            self.audit_change(place, Some(from), correction);
+        if let Some(why @ (Note::AuthoritativeSnapshot | Note::ReconciliationFailed)) = note {
+            self.audit_change(place, Some(from), why, correction);
         }
         Applied::new(status, note, Some(key))
     }
@@ -342,7 +345,8 @@ impl Projector {
                     deadline,
                 )
             }
-            Op::Lost => record.lose(at, correction.deadline),
+            Op::Lost => record.lose(at),
+            Op::Spare => record.spare(),
             Op::Miss => record.miss(correction.misses.unwrap_or(0), at),
             Op::Correct | Op::Agree | Op::Admit => {
                 let state = correction.to.as_deref().and_then(State::parse).unwrap_or(record.state);

@@ -14,8 +14,29 @@ use super::report::{Applied, Note, Status};
 use super::take::{Arrival, advanced_from};
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Code, Moment, Refusal, State};
+use crate::redact::{is_same_name, redact_text, safe_name};
+use crate::text::fit;
+
+/// An epoch in a message: UTF-16 code units of it.
+const SHOWN_UNITS: usize = 64;
+
+/// An epoch as messages name it: an identity, but from any hand.
+pub(super) fn shown(epoch: &str) -> String {
+    let safe = redact_text(epoch).replace(char::is_control, "\u{fffd}");
+    let cut = fit(&safe, SHOWN_UNITS);
+    format!("{cut}{}", if cut.len() < safe.len() { "..." } else { "" })
+}
 
 impl Projector {
+    /// The sentence of a note on an event of `source`, with what the projection knows of it.
+    #[must_use]
+    pub fn message(&self, note: Note, source: &str) -> Cow<'static, str> {
+        match self.epoch(source).filter(|_| note == Note::EpochConflict) {
+            Some(epoch) => format!("{}; its present epoch is {}", note.message(), shown(epoch)).into(),
+            None => note.message().into(),
+        }
+    }
+
     /// Moves a source from its present epoch `from` to the new epoch `to`; its records continue, their sequences start anew.
     pub fn advance_epoch(&mut self, source: &str, from: &str, to: &str, at: Moment) -> Result<(), Refusal> {
         let refuse = |path, message: String| Err(Refusal::new(Code::EpochMismatch, path, message));
@@ -23,14 +44,18 @@ impl Projector {
             return refuse("$.source", "source is not known; its first event sets its epoch".to_owned());
         };
         if *known.epoch != *from {
-            return refuse("$.from", "from must be the present epoch of the source".to_owned());
+            let present = shown(&known.epoch);
+            return refuse(
+                "$.from",
+                format!("from must be the present epoch of the source, which is {present}"),
+            );
         }
         if identity(to) != Ok(to) {
             let message =
                 "to must be an epoch as events give it: trimmed, not blank, at most 512 bytes, no U+0000";
             return Err(Refusal::new(Code::InvalidId, "$.to", message));
         }
-        if from == to || known.retired.iter().any(|retired| **retired == *to) {
+        if from == to || known.has_left(to) {
             return refuse("$.to", "to must be an epoch that the source was never in".to_owned());
         }
         let place = Place { source, child: SOURCE_NOTE, key: None };
@@ -46,7 +71,7 @@ impl Projector {
             return Applied::new(Status::Conflict, Some(Note::EpochConflict), key);
         };
         let deadline_ms = self.config.reconcile_deadline_ms;
-        if source.retired.iter().any(|retired| **retired == *event.source_epoch) {
+        if source.has_left(&event.source_epoch) {
             if let Some(record) = key.and_then(|key| self.get_mut(key))
                 && event.state.is_some_and(State::is_terminal)
             {
@@ -57,7 +82,7 @@ impl Projector {
             }
             return Applied::new(Status::OutOfOrder, Some(Note::EpochRetired), key);
         }
-        if advanced_from(event).is_some_and(|from| *from == *source.epoch) {
+        if advanced_from(event).is_some_and(|from| is_same_name(from, &source.epoch)) {
             self.enter_epoch(&event.source, &event.source_epoch, event.observed_at.moment());
             match key.and_then(|key| self.get_mut(key)) {
                 Some(record) => {
@@ -69,7 +94,7 @@ impl Projector {
             return Applied::new(Status::Applied, Some(Note::EpochAdvanced), key);
         }
         if let Some(record) = key.and_then(|key| self.get_mut(key)) {
-            record.epoch_conflict = Some(event.source_epoch.as_ref().into());
+            record.epoch_conflict = Some(safe_name(&event.source_epoch).into());
             if !record.state.is_terminal() {
                 record.open_reconciliation(Note::EpochConflict, arrival.at.plus_millis(deadline_ms));
             }
@@ -92,7 +117,7 @@ impl Projector {
             let record = self.slots.get_mut(key.slot as usize).and_then(|slot| slot.record.as_mut());
             if let Some(record) = record {
                 record.restart_window();
-                record.epoch_conflict.take_if(|epoch| **epoch == *to);
+                record.epoch_conflict.take_if(|epoch| is_same_name(epoch, to));
             }
         }
         self.audit.push(Audit {
@@ -104,7 +129,7 @@ impl Projector {
             observed_at: at.to_text(),
             reason: Note::EpochAdvanced.as_str(),
         });
-        source.retired.push_back(from);
+        source.retired.push_back(safe_name(&from).into());
     }
 
     /// What announced an epoch is known to it, although no record is.
@@ -117,7 +142,7 @@ impl Projector {
         } else {
             let mut seen = Seen::default();
             seen.insert(arrival.name, arrival.content);
-            source.announcer = Some((event.child_id.as_ref().into(), seen));
+            source.announcer = Some((safe_name(&event.child_id).into(), seen));
         }
     }
 }

@@ -131,6 +131,9 @@ pub struct Wait {
     pub reason: WaitingReason,
     /// Since when.
     pub since: Moment,
+    /// Why, as the agent said it, where that is more than the word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     #[serde(skip)]
     pub(super) turn_id: Option<String>,
 }
@@ -149,8 +152,10 @@ pub struct Usage {
 }
 
 /// How a process ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
+    /// When that was said.
+    pub at: Moment,
     /// Its exit code.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -160,11 +165,17 @@ pub struct Exit {
 /// What a `wait.started` waits for, from its state and reason.
 #[must_use]
 pub fn waiting_reason(state: Option<&str>, reason: Option<&str>) -> WaitingReason {
-    match (state, reason.and_then(WaitingReason::parse)) {
+    match (state, reason.and_then(reason_word)) {
         (Some("blocked"), _) => WaitingReason::Blocked,
         (_, Some(reason)) => reason,
         _ => WaitingReason::Other,
     }
+}
+
+/// The word that a reason is, in whatever case it is written.
+#[must_use]
+pub fn reason_word(reason: &str) -> Option<WaitingReason> {
+    WaitingReason::parse(&reason.trim().to_ascii_lowercase())
 }
 
 /// The text of the member `key`, where it is not too long.
@@ -215,7 +226,12 @@ impl Facts {
     }
 
     fn fold_agent(&mut self, agent: &Json, turn_id: Option<&str>, at: Moment) {
-        match said(agent, "kind").unwrap_or_default() {
+        let kind = said(agent, "kind").unwrap_or_default();
+        if matches!(kind, "session.started" | "turn.started" | "tool.started" | "wait.started") {
+            // What begins something after an exit is another process.
+            self.exit.take_if(|exit| at > exit.at);
+        }
+        match kind {
             "session.started" | "agent.metadata" | "subagent.started" => {
                 if let Some(title) = said(agent, "title") {
                     self.title = Some(title.to_owned());
@@ -252,10 +268,12 @@ impl Facts {
                     && self.waits.len() < OPEN
                     && !self.waits.iter().any(|wait| wait.wait_id == id)
                 {
+                    let reason = said(agent, "reason");
                     self.waits.push(Wait {
                         wait_id: id.to_owned(),
-                        reason: waiting_reason(said(agent, "state"), said(agent, "reason")),
+                        reason: waiting_reason(said(agent, "state"), reason),
                         since: at,
+                        text: reason.filter(|text| reason_word(text).is_none()).map(str::to_owned),
                         turn_id: self.turn_of(turn_id),
                     });
                 }
@@ -270,7 +288,7 @@ impl Facts {
                     Json::Number(code) => Some(*code as i32),
                     _ => None,
                 });
-                self.exit = Some(Exit { code, signal: said(agent, "signal").map(str::to_owned) });
+                self.exit = Some(Exit { at, code, signal: said(agent, "signal").map(str::to_owned) });
             }
             _ => {}
         }

@@ -99,10 +99,7 @@ impl Projector {
     /// An authority said that a child is gone, or its owner is provably dead. Before the deadline of the open question that is
     /// provisional; after it, the child is lost, once.
     pub fn reconciliation_failed(&mut self, source: &str, child_id: &str, now: Moment) -> Applied {
-        let place = self.place(source, child_id);
-        let open = place.key.and_then(|key| self.get(key)?.freshness.reconciliation.as_deref());
-        let deadline = open.map(|open| open.deadline);
-        self.correct(place, &Correction { deadline, ..Correction::new(Op::Lost, now) })
+        self.correct(self.place(source, child_id), &Correction::new(Op::Lost, now))
     }
 
     /// Nobody answered the open question about a child: no answer, an error or a time-out. It says nothing about the child.
@@ -111,7 +108,8 @@ impl Projector {
     }
 
     /// What the host knows of a child's process; `false` where the child is not known. It is evidence beside the events: it is part
-    /// of no event and no journal.
+    /// of no event and no journal. That a child waits for its user and its process lives ends a mark that silence made, and its
+    /// question.
     pub fn set_process(&mut self, source: &str, child_id: &str, process: Option<Process>) -> bool {
         let Some(key) = self.key(source, child_id) else { return false };
         let Some(record) = self.get_mut(key) else { return false };
@@ -120,8 +118,20 @@ impl Projector {
             record.process = process;
             self.touch(source);
             self.watch_again(key, before);
+            self.spare(key);
         }
         true
+    }
+
+    /// Clears what silence did to a record of which it says nothing: it waits for its user, and its process lives.
+    pub(super) fn spare(&mut self, key: RecordKey) {
+        let Some(record) = self.get(key) else { return };
+        if record.freshness.stale.is_some() && record.is_idle_and_alive() {
+            let (source, child) = (record.source.clone(), record.child_id.clone());
+            let at = record.freshness.newest.at;
+            let place = Place { source: &source, child: &child, key: Some(key) };
+            self.correct(place, &Correction::new(Op::Spare, at));
+        }
     }
 
     /// Drops terminal records that ended before `before`, and names them.

@@ -30,5 +30,5 @@ pub use changes::ChangeSet;
 pub use marks::REASON_UNITS;
 pub use projector::{Config, Projector, RecordKey};
 pub use record::{Alive, Process, Record};
-pub use report::{Applied, Counts, Note, Status};
+pub use report::{Applied, Counts, NOBODY, Note, Status};
 pub use snapshots::{Discovered, Reconciled};

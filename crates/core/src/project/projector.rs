@@ -16,9 +16,10 @@ use super::record::{Corrections, Estimate, Freshness, NOTES, NoteEvent, Record};
 use super::replay::Parts;
 use super::report::{Applied, Note, Status};
 use super::snapshots::Accepted;
-use super::take::{Arrival, earlier, judge_identity};
+use super::take::{Arrival, earlier, is_exit, judge_identity};
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State};
+use crate::redact::{is_same_name, safe_name};
 
 /// Retired epochs remembered of one source.
 pub const RETIRED: usize = 16;
@@ -90,6 +91,7 @@ pub(super) struct Slot {
 #[derive(Debug, Default)]
 pub(super) struct Source {
     pub(super) epoch: Box<str>,
+    /// The names of epochs that it has left.
     pub(super) retired: VecDeque<Box<str>>,
     pub(super) children: HashMap<Box<str>, RecordKey>,
     /// What was said under `@source`.
@@ -102,6 +104,14 @@ pub(super) struct Source {
     /// Whether something may have changed since somebody last asked for changes.
     pub(super) is_touched: bool,
     pub(super) reported: Option<Box<Reported>>,
+}
+
+impl Source {
+    /// Whether it was in this epoch before.
+    pub(super) fn has_left(&self, epoch: &str) -> bool {
+        let name = safe_name(epoch);
+        self.retired.iter().any(|retired| **retired == *name)
+    }
 }
 
 impl Projector {
@@ -201,7 +211,7 @@ impl Projector {
         let event = arrival.event;
         let announcer =
             self.sources.get_mut(event.source.as_ref()).and_then(|source| source.announcer.as_mut());
-        let said = announcer.filter(|(child, _)| **child == *event.child_id).map(|(_, seen)| seen);
+        let said = announcer.filter(|(child, _)| is_same_name(child, &event.child_id)).map(|(_, seen)| seen);
         if let Some(seen) = &said
             && let Some(applied) = judge_identity(seen.identify(arrival.name, arrival.content), None)
         {
@@ -295,15 +305,19 @@ impl Projector {
         record.seen.insert(arrival.name, arrival.content);
         record.gap_detected |= gap;
         record.take(arrival);
-        let note = match (missing_edge, gap) {
-            (true, _) => Some(Note::MissingEdge),
-            (false, true) => Some(Note::SequenceGap),
-            (false, false) => None,
+        let is_exit = is_exit(event);
+        if is_exit {
+            record.open_exit(arrival.at, config.reconcile_deadline_ms);
+        }
+        let (status, note) = match (missing_edge, gap) {
+            (true, _) => (Status::Provisional, Some(Note::MissingEdge)),
+            (false, true) => (Status::Provisional, Some(Note::SequenceGap)),
+            (false, false) => (Status::Applied, is_exit.then_some(Note::ExitWithOpenTurn)),
         };
-        let status = if note.is_some() { Status::Provisional } else { Status::Applied };
         let mut applied = Applied::new(status, note, Some(key));
         applied.also = (record.lineage != event.lineage).then_some(Note::LineageChanged);
         self.watch_again(key, before);
+        self.spare(key);
         Ok(applied)
     }
 }

@@ -4,6 +4,7 @@
 //! Invariant: every member is backed by an event, a mark or an authority.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use serde::{Serialize, Serializer};
 
@@ -18,6 +19,8 @@ use crate::contract::{Capabilities, Capability, Kind, Lineage, Moment, State, Wa
 pub const LATE: usize = 16;
 /// Notes kept of one child.
 pub const NOTES: usize = 16;
+/// Snapshots in a row that left a child out whose times are kept.
+pub(super) const MISSES: usize = 16;
 
 /// What is known of one child.
 #[derive(Clone, Debug)]
@@ -74,11 +77,12 @@ pub(super) struct Authority {
 }
 
 /// Complete snapshots in a row that left a child out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Missed {
+    /// How many, counted up to the grace count.
     pub(super) count: u64,
-    /// When the last of them was observed.
-    pub(super) at: Moment,
+    /// When the newest of them were observed, oldest first, at most [`MISSES`]: evidence that comes late may be newer than some.
+    pub(super) times: VecDeque<Moment>,
 }
 
 /// Corrections that were written: how many, and which of them are known.
@@ -222,12 +226,13 @@ impl Record {
         self.state.is_terminal().then_some(self.state_since)
     }
 
-    /// What came of asking about it: `pending` or `unanswered` where there is somebody to ask, `unavailable` where it is stale and
-    /// there is nobody, nothing where there is no question.
+    /// What came of asking about it: `pending` or `unanswered` where there is somebody to ask, `unavailable` where it is stale or its
+    /// process ended in an open turn and there is nobody, nothing where there is no question.
     #[must_use]
     pub fn reconcile(&self) -> Option<&'static str> {
         let open = self.freshness.reconciliation.as_deref();
-        let is_stale = self.freshness.stale.is_some();
+        let is_exit = open.is_some_and(|open| open.reason == Note::ExitWithOpenTurn.as_str());
+        let is_due = self.freshness.stale.is_some() || is_exit;
         let has_snapshots = self.capabilities.snapshot == Capability::Known
             || self
                 .authority
@@ -237,7 +242,17 @@ impl Record {
             Some(Asked::Unanswered) => Some("unanswered"),
             Some(Asked::Pending) => Some("pending"),
             Some(Asked::Unasked) if has_snapshots => Some("pending"),
-            _ => is_stale.then_some("unavailable"),
+            _ => is_due.then_some("unavailable"),
+        }
+    }
+
+    /// Whether its process lives, as the host sees it; where that does not tell, it does not once an exit was said.
+    #[must_use]
+    pub fn process_alive(&self) -> Alive {
+        let has_exited = self.facts.as_ref().is_some_and(|facts| facts.exit.is_some());
+        match self.process.map_or(Alive::Unknown, |process| process.alive) {
+            Alive::Unknown if has_exited => Alive::No,
+            alive => alive,
         }
     }
 

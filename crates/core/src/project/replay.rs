@@ -15,6 +15,7 @@ use super::take::advanced_from;
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Event, Moment, Refusal};
 use crate::json::{Json, safe_integer};
+use crate::redact::is_same_name;
 
 /// Parts of one record in a checkpoint, at most.
 const MOST_PARTS: u64 = 256;
@@ -84,8 +85,8 @@ impl Projector {
     fn announces(&self, event: &Event<'_>) -> bool {
         let Some(source) = self.sources.get(event.source.as_ref()) else { return false };
         event.child_id == SOURCE_NOTE
-            && advanced_from(event).is_some_and(|from| *from == *source.epoch)
-            && !source.retired.iter().any(|retired| **retired == *event.source_epoch)
+            && advanced_from(event).is_some_and(|from| is_same_name(from, &source.epoch))
+            && !source.has_left(&event.source_epoch)
     }
 
     /// One part of a checkpoint; the last one makes the record.

@@ -128,11 +128,13 @@ pub enum Note {
     CompleteSnapshotMissing,
     /// A part of a checkpoint is missing, or cannot be read.
     CheckpointBroken,
+    /// The process ended in an open turn.
+    ExitWithOpenTurn,
 }
 
 impl Note {
     /// All, in declaration order.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::EpochRetired,
         Self::EpochConflict,
         Self::IdentityConflict,
@@ -157,6 +159,7 @@ impl Note {
         Self::EndContradicted,
         Self::CompleteSnapshotMissing,
         Self::CheckpointBroken,
+        Self::ExitWithOpenTurn,
     ];
 
     /// The stable text form.
@@ -187,6 +190,7 @@ impl Note {
             Self::EndContradicted => "end_contradicted",
             Self::CompleteSnapshotMissing => "complete_snapshot_missing",
             Self::CheckpointBroken => "checkpoint_broken",
+            Self::ExitWithOpenTurn => "exit_with_open_turn",
         }
     }
 
@@ -252,9 +256,16 @@ impl Note {
             Self::CompleteSnapshotMissing => {
                 "complete snapshots in a row left the child out; that ends nothing, a reconciliation is open"
             }
+            Self::ExitWithOpenTurn => {
+                "the process ended in an open turn, which is no outcome: a reconciliation is open, ask an authority"
+            }
         }
     }
 }
+
+/// What the answer to a question says about a child that is not known.
+pub const NOBODY: &str =
+    "no child of this source and id is known, so there is nothing to ask about; check both names";
 
 impl Serialize for Note {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,7 +4,7 @@
 //! Invariant: every member is backed by the record or by the evidence given. Never: judges, never reads a clock.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -211,36 +211,26 @@ pub fn row_key(source: &str, child_id: &str) -> String {
 pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -> Vec<Row> {
     let lives = Lives::new(records);
     let records = &lives.shown;
-    let parents: Vec<Option<usize>> = (0..records.len()).map(|at| lives.parent(at)).collect();
+    let mut by_start: Vec<usize> = (0..records.len()).collect();
+    by_start.sort_by_key(|&at| {
+        let record = records[at];
+        (record.started_at.at, &record.source, &record.child_id)
+    });
+    let mut parents: Vec<Option<usize>> = (0..records.len()).map(|at| lives.parent(at)).collect();
+    break_circles(&mut parents, &by_start);
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); records.len()];
     let mut roots = Vec::new();
-    for (at, parent) in parents.iter().enumerate() {
-        match parent {
-            Some(parent) => children[*parent].push(at),
+    for &at in &by_start {
+        match parents[at] {
+            Some(parent) => children[parent].push(at),
             None => roots.push(at),
         }
     }
-    let mut order = Vec::new();
-    let mut placed = vec![false; records.len()];
-    let by_start = |list: &mut Vec<usize>| {
-        list.sort_by(|&left, &right| {
-            let place = |at: usize| (records[at].started_at.at, &records[at].source, &records[at].child_id);
-            place(left).cmp(&place(right))
-        });
-    };
-    by_start(&mut roots);
-    // Whatever is left after the roots stands in a circle of parents; its first member is shown as a root.
-    let rest: Vec<usize> = (0..records.len()).collect();
-    for start in roots.into_iter().chain(rest) {
-        let mut stack = vec![start];
-        while let Some(at) = stack.pop() {
-            if std::mem::replace(&mut placed[at], true) {
-                continue;
-            }
-            order.push(at);
-            by_start(&mut children[at]);
-            stack.extend(children[at].iter().rev());
-        }
+    let mut order = Vec::with_capacity(records.len());
+    let mut stack: Vec<usize> = roots.into_iter().rev().collect();
+    while let Some(at) = stack.pop() {
+        order.push(at);
+        stack.extend(children[at].iter().rev());
     }
     let mut rows: Vec<Row> = Vec::with_capacity(order.len());
     for &at in &order {
@@ -254,7 +244,42 @@ pub fn rows<'a>(records: impl Iterator<Item = &'a Record>, beside: &BesideAll) -
         rows.push(row);
     }
     refresh_parents(&mut rows);
+    calm_below_ended_roots(&mut rows);
     rows
+}
+
+/// Of each circle of parents, the first in `order` becomes a root: who walks up from any row comes to an end.
+fn break_circles(parents: &mut [Option<usize>], order: &[usize]) {
+    let mut ranks = vec![0; parents.len()];
+    for (rank, &place) in order.iter().enumerate() {
+        ranks[place] = rank;
+    }
+    let mut walks = vec![None; parents.len()];
+    for (walk, &start) in order.iter().enumerate() {
+        let mut at = Some(start);
+        while let Some(place) = at.filter(|&place| walks[place].is_none()) {
+            walks[place] = Some(walk);
+            at = parents[place];
+        }
+        // Only a walk that meets itself has found a circle.
+        let Some(met) = at.filter(|&place| walks[place] == Some(walk)) else { continue };
+        let mut circle = vec![met];
+        while let Some(next) = circle.last().and_then(|&last| parents[last]).filter(|&next| next != met) {
+            circle.push(next);
+        }
+        if let Some(first) = circle.into_iter().min_by_key(|&place| ranks[place]) {
+            parents[first] = None;
+        }
+    }
+}
+
+/// Nobody can answer a sub-agent whose session is over: it wants no attention, whatever state it was left in.
+fn calm_below_ended_roots(rows: &mut [Row]) {
+    let ended: HashSet<String> =
+        rows.iter().filter(|row| row.state.is_terminal()).map(|row| row.key.clone()).collect();
+    for row in rows.iter_mut().filter(|row| row.key != row.root_key && ended.contains(&row.root_key)) {
+        row.attention = None;
+    }
 }
 
 /// What a sub-agent that lives wrote last is evidence of those above it in its session: they are one process. Of children that
@@ -276,8 +301,10 @@ fn refresh_parents(rows: &mut [Row]) {
             parent.freshness.at = freshness.at;
             parent.freshness.estimated = freshness.estimated;
             if !freshness.stale {
-                // A question about itself stays its own; that nobody can be asked matters only while it is stale.
-                let reconcile = parent.freshness.reconcile.filter(|word| *word != "unavailable");
+                // A question about itself stays its own; that nobody can be asked how a silent one is matters only while it is stale.
+                let is_of_silence = parent.freshness.stale;
+                let reconcile =
+                    parent.freshness.reconcile.filter(|word| *word != "unavailable" || !is_of_silence);
                 parent.freshness = RowFreshness { reconcile, ..freshness };
             }
         }
@@ -304,7 +331,6 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
     let stale = record.freshness.stale.as_deref();
     // Nothing of an agent that is over goes on, whether or not its journal came to say so.
     let is_over = record.state.is_terminal();
-    let exit = facts.exit.clone().unwrap_or_default();
     Row {
         child_id: record.child_id.to_string(),
         source: record.source.to_string(),
@@ -339,12 +365,12 @@ fn row(record: &Record, live_children: usize, beside: &BesideAll) -> Row {
         },
         evidence: Evidence {
             pid: record.process.map(|process| process.pid),
-            process_alive: record.process.map_or(Alive::Unknown, |process| process.alive),
+            process_alive: record.process_alive(),
         },
         outcome: RowOutcome {
             terminal: record.state.is_terminal().then_some(record.state),
-            exit_code: exit.code,
-            signal: exit.signal,
+            exit_code: facts.exit.as_ref().and_then(|exit| exit.code),
+            signal: facts.exit.as_ref().and_then(|exit| exit.signal.clone()),
             cause: record.capabilities.terminal_cause,
         },
         usage: facts.usage.clone(),

@@ -12,6 +12,7 @@ use hashbrown::HashSet;
 use super::audit::Audit;
 use super::corrections::{Correction, Op, Place};
 use super::dedupe::Seen;
+use super::epochs::shown;
 use super::projector::{Projector, RecordKey, Source};
 use super::record::{Estimate, Freshness, Record};
 use super::report::{Applied, Note, Status};
@@ -19,6 +20,7 @@ use super::take::earlier;
 use crate::contract::identity::{SOURCE_NOTE, identity};
 use crate::contract::{Capabilities, Code, Moment, Refusal, State, WaitingReason};
 use crate::reconcile::{Coverage, Snapshot, SnapshotChild};
+use crate::redact::safe_name;
 
 /// Snapshot ids remembered of one source.
 pub(super) const SNAPSHOT_IDS: usize = 32;
@@ -74,7 +76,7 @@ impl Projector {
         let at = earlier(snapshot.observed_at, received_at);
         let of_snapshot = |op| Correction {
             counted: at,
-            snapshot_id: Some(Cow::Borrowed(snapshot.snapshot_id.as_str())),
+            snapshot_id: Some(safe_name(&snapshot.snapshot_id)),
             ..Correction::new(op, snapshot.observed_at)
         };
         let source = snapshot.source.as_str();
@@ -104,9 +106,9 @@ impl Projector {
     fn is_repeated(&self, snapshot: &Snapshot) -> bool {
         let accepted =
             self.sources.get(snapshot.source.as_str()).and_then(|source| source.snapshots.as_ref());
+        let name = safe_name(&snapshot.snapshot_id);
         accepted.is_some_and(|accepted| {
-            snapshot.observed_at < accepted.newest
-                || accepted.ids.iter().any(|id| **id == *snapshot.snapshot_id)
+            snapshot.observed_at < accepted.newest || accepted.ids.iter().any(|id| **id == *name)
         })
     }
 
@@ -120,8 +122,12 @@ impl Projector {
         if *source.epoch == *snapshot.source_epoch {
             return Ok(false);
         }
-        let refuse = |message: &str| Err(Refusal::new(Code::EpochMismatch, "$.sourceEpoch", message));
-        if source.retired.iter().any(|retired| **retired == *snapshot.source_epoch) {
+        let present = shown(&source.epoch);
+        let refuse = |message: &str| {
+            let message = format!("{message} (its present epoch is {present})");
+            Err(Refusal::new(Code::EpochMismatch, "$.sourceEpoch", message))
+        };
+        if source.has_left(&snapshot.source_epoch) {
             return refuse("sourceEpoch is an epoch that the source has left; the snapshot is of the past");
         }
         if !snapshot.advances_epoch {
@@ -145,15 +151,12 @@ impl Projector {
         let mut stale = Vec::new();
         for key in known {
             let Some(record) = self.get(key).filter(|record| !record.state.is_terminal()) else { continue };
-            let counted = record.authority.as_ref().and_then(|authority| authority.missed);
             let misses = if named.contains(&*record.child_id) {
                 0
             } else {
                 record.misses_after(snapshot.observed_at, grace)
             };
-            let is_unchanged = misses == counted.map_or(0, |missed| missed.count);
-            // A count that stays at its bound is not written again and again.
-            if is_unchanged && (misses == 0 || record.freshness.stale.is_some()) {
+            if misses == 0 && record.missed().is_none() {
                 continue;
             }
             let is_spared = record.is_idle_and_alive();
@@ -166,7 +169,7 @@ impl Projector {
             let mark = Correction {
                 op: Op::Stale,
                 reason: Some(Cow::Borrowed(Note::CompleteSnapshotMissing.as_str())),
-                threshold: Some(snapshot.observed_at),
+                threshold: self.get(key).and_then(|record| record.missed()?.threshold()),
                 deadline: Some(deadline),
                 ..miss.clone()
             };
@@ -229,7 +232,7 @@ impl Projector {
         }
         let key = self.insert(record);
         self.deadlines.push(Reverse((counted.plus_millis(self.config.stale_after_ms), key)));
-        self.audit_change(place, None, correction);
+        self.audit_change(place, None, Note::AuthoritativeSnapshot, correction);
         Applied::new(Status::Applied, Some(Note::SnapshotAdmitted), Some(key))
     }
 
@@ -237,16 +240,22 @@ impl Projector {
         &mut self,
         place: Place<'_>,
         from: Option<State>,
+        why: Note,
         correction: &Correction<'_>,
     ) {
+        let to = if why == Note::ReconciliationFailed {
+            Some(State::Lost.as_str())
+        } else {
+            correction.to.as_deref()
+        };
         self.audit.push(Audit {
             source: place.source.to_owned(),
             child_id: Some(place.child.to_owned()),
             from: from.map(|state| state.as_str().to_owned()),
-            to: correction.to.as_deref().unwrap_or_default().to_owned(),
+            to: to.unwrap_or_default().to_owned(),
             snapshot_id: correction.snapshot_id.as_deref().map(str::to_owned),
             observed_at: correction.at.to_text(),
-            reason: Note::AuthoritativeSnapshot.as_str(),
+            reason: why.as_str(),
         });
     }
 }

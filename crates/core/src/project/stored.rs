@@ -80,7 +80,7 @@ stored! {
     Stale { reason: "reason", threshold: "threshold" };
     Reconciliation { reason: "reason", deadline: "deadlineAt", answered_after: "answeredAfter", asked: "asked" };
     Authority { entry_at: "entryAt", missed: "missed", corrections: "corrections" };
-    Missed { count: "count", at: "at" };
+    Missed { count: "count", times: "times" };
     Corrections { count: "count", seen: "seen" };
     LateEvidence {
         event_id: "eventId", kind: "kind", state: "state", observed_at: "observedAt", code: "code", content: "content"
@@ -101,11 +101,11 @@ stored! {
     Turns { count: "count", recent: "recent" };
     Tools { count: "count", open: "open" };
     OpenTool { tool_id: "toolId", name: "name", since: "since", turn_id: "turnId" };
-    Wait { wait_id: "waitId", reason: "reason", since: "since", turn_id: "turnId" };
+    Wait { wait_id: "waitId", reason: "reason", since: "since", text: "text", turn_id: "turnId" };
     Usage { input: "input", cached: "cached", output: "output", counted: "counted" };
     ContextUse { used: "used", window: "window" };
     Accepted { ids: "ids", newest: "newest" };
-    Exit { code: "code", signal: "signal" };
+    Exit { at: "at", code: "code", signal: "signal" };
 }
 
 impl Stored for Block {

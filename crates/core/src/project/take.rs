@@ -12,6 +12,7 @@ use super::record::{Asked, Estimate, LateEvidence, NoteEvent, Reconciliation, Re
 use super::report::{Applied, Note, Status};
 use crate::contract::{Code, Event, Kind, Moment, Refusal, State, Timestamp};
 use crate::json::Json;
+use crate::redact::safe_name;
 
 /// An event on its way through the checks.
 pub(super) struct Arrival<'a> {
@@ -46,10 +47,17 @@ pub(super) fn judge_identity(identity: Identity, key: Option<RecordKey>) -> Opti
     Some(Applied::new(status, note, key))
 }
 
+/// Whether it says that a process or session ended, and that this is no end of its agent.
+pub(super) fn is_exit(event: &Event<'_>) -> bool {
+    let agent = event.details.as_ref().and_then(|details| details.get("agent"));
+    let kind = agent.and_then(|agent| agent.text_at("kind"));
+    event.kind == Kind::Reconciliation && matches!(kind, Some("agent.exited" | "session.stopped"))
+}
+
 impl NoteEvent {
     pub(super) fn of(event: &Event<'_>) -> Self {
         Self {
-            event_id: event.event_id.as_ref().into(),
+            event_id: safe_name(&event.event_id).into(),
             kind: event.kind,
             observed_at: event.observed_at.moment(),
             activity: event.activity.as_deref().map(Into::into),
@@ -106,6 +114,9 @@ impl Record {
         }
         if event.kind.is_note() {
             self.note(event);
+            if is_exit(event) {
+                self.fold(event);
+            }
             return;
         }
         if let Some(activity) = &event.activity {
@@ -174,7 +185,7 @@ impl Record {
             return;
         }
         late.push(LateEvidence {
-            event_id: arrival.event.event_id.as_ref().into(),
+            event_id: safe_name(&arrival.event.event_id).into(),
             kind: arrival.event.kind,
             state: arrival.event.state,
             observed_at: arrival.event.observed_at.moment(),
@@ -189,6 +200,16 @@ impl Record {
             reason: Cow::Borrowed(reason.as_str()),
             deadline,
             answered_after: None,
+            asked: Asked::Unasked,
+        });
+    }
+
+    /// Opens the question what became of an agent whose process ended in an open turn. Evidence that is newer answers it.
+    pub(super) fn open_exit(&mut self, at: Moment, deadline_ms: i64) {
+        self.open(Reconciliation {
+            reason: Cow::Borrowed(Note::ExitWithOpenTurn.as_str()),
+            deadline: at.plus_millis(deadline_ms),
+            answered_after: Some(at),
             asked: Asked::Unasked,
         });
     }

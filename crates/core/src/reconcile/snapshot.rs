@@ -13,6 +13,7 @@ use crate::contract::limits::SNAPSHOT_DETAILS_BYTES;
 use crate::contract::raw::{Nested, RawEvent, RawList, RawSnapshot};
 use crate::contract::{Code, Lineage, Moment, Refusal, State, WaitingReason};
 use crate::json::{self, Json, JsonFault, Repair, Scalar};
+use crate::redact::redact_json;
 
 /// What an authority says of all children of a source, or of those that it names.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,7 +176,7 @@ fn child(raw: Nested<RawEvent<'_>>, repair: Repair) -> Result<SnapshotChild, Ref
             Refusal::new(Code::InvalidSequence, "$.sequence", message)
         })?),
     };
-    let details = details(raw.details, repair)?;
+    let details = details(raw.details, repair, redact_json)?;
     if details.as_ref().is_some_and(|details| json::length_exceeds(details, SNAPSHOT_DETAILS_BYTES)) {
         let message =
             format!("details is longer than {SNAPSHOT_DETAILS_BYTES} bytes of JSON; leave the bulk out");

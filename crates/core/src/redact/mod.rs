@@ -9,6 +9,7 @@ mod filter;
 mod harmless;
 mod json;
 mod keys;
+mod names;
 mod rules;
 mod secrets;
 mod stream;
@@ -21,6 +22,7 @@ use memchr::memmem;
 
 pub use json::redact_json;
 pub use keys::is_secret_key;
+pub use names::{is_same_name, redact_note, safe_name};
 pub use secrets::{Redactor, SecretTooShort};
 pub use stream::StreamRedactor;
 

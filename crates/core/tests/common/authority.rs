@@ -16,6 +16,8 @@ pub(crate) enum Act {
     Request(usize),
     Failed(usize),
     Unanswered(usize),
+    /// It waits for its user and is silent, and then its process is found to live.
+    Idle(usize),
     Snapshot(SnapshotAct),
     Advance,
     Forget,
@@ -68,6 +70,9 @@ impl SnapshotAct {
                 continue;
             }
             let mut value = json!({"childId": name, "state": state});
+            if *state == "waiting" && *lineage {
+                value["waitingReason"] = "prompt".into();
+            }
             if let Some(by) = sequence {
                 let highest = i64::try_from(highest(&name).unwrap_or(0)).unwrap();
                 value["sequence"] = (highest + by).max(0).into();
@@ -117,6 +122,7 @@ pub(crate) fn acts() -> impl Strategy<Value = Vec<(usize, Act)>> {
         2 => child.clone().prop_map(Act::Request),
         4 => child.clone().prop_map(Act::Failed),
         2 => child.clone().prop_map(Act::Unanswered),
+        1 => child.clone().prop_map(Act::Idle),
         10 => snapshot,
         1 => Just(Act::Advance),
         1 => Just(Act::Forget),

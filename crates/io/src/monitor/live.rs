@@ -80,23 +80,23 @@ impl Live {
 
     /// Takes the next bytes of the file at `path`.
     pub fn take(&mut self, path: &Path, bytes: &[u8], now: Moment) {
-        let mut held = self.files.remove(path).unwrap_or(Held::Head(Vec::new()));
-        match &mut held {
+        let mut file = self.files.remove(path).unwrap_or(Held::Head(Vec::new()));
+        match &mut file {
             Held::Head(head) => {
                 head.extend_from_slice(bytes);
                 let head = std::mem::take(head);
-                held = self.recognize(path, head, now);
+                file = self.recognize(path, head, now);
             }
             Held::Journal(journal, read) => {
                 *read += bytes.len() as u64;
                 self.pipeline.push(*journal, bytes);
             }
             Held::Stream(parser) => {
-                take_stream(&mut self.pipeline, parser, bytes, now, &mut self.faults, &mut self.record)
+                take_stream(&mut self.pipeline, parser, bytes, now, &mut self.faults, &mut self.record);
             }
             Held::Foreign => {}
         }
-        self.files.insert(path.to_owned(), held);
+        self.files.insert(path.to_owned(), file);
         if self.pipeline.waiting() > WAITING_ITEMS {
             self.settle(now);
         }
@@ -256,9 +256,16 @@ impl Live {
         }
     }
 
-    /// Questions that were not given to the host yet.
-    pub fn take_questions(&mut self) -> Vec<super::questions::Asked> {
-        self.questions.take(self.pipeline.projector())
+    /// Questions that were not given to the host yet. With `asks` the host asks, and rows say so.
+    pub fn take_questions(&mut self, asks: bool, now: Moment) -> Vec<super::questions::Asked> {
+        let questions = self.questions.take(self.pipeline.projector());
+        if asks {
+            let projector = self.pipeline.projector_mut();
+            for question in &questions {
+                projector.request_reconciliation(&question.source, &question.child_id, &question.reason, now);
+            }
+        }
+        questions
     }
 
     /// Takes an answer about a child.

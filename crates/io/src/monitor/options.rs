@@ -29,6 +29,8 @@ pub struct Options {
     pub content: Content,
     /// How the projection judges.
     pub config: Config,
+    /// Whether somebody asks authorities: then rows say that an answer is waited for.
+    pub asks: bool,
     /// A journal of its own, from which it goes on after a restart.
     pub journal: Option<PathBuf>,
     /// Least time between two tellings.

@@ -50,7 +50,7 @@ impl Recorder {
         Ok((Self { journal, faults, told }, projector))
     }
 
-    pub(super) fn append(&mut self, record: Vec<(Event<'static>, Option<Moment>)>, sink: &dyn Fn(Notice)) {
+    pub(super) fn append(&mut self, record: &[(Event<'static>, Option<Moment>)], sink: &dyn Fn(Notice)) {
         let drafts: Vec<Draft> =
             record.iter().map(|(event, received_at)| Draft::new(event, *received_at)).collect();
         let told = self.told.clone();

@@ -307,7 +307,7 @@ impl Watch {
         if is_slow {
             live.look_beside();
         }
-        let questions = live.take_questions();
+        let questions = live.take_questions(self.options.asks, reading.now);
         drop(live);
         self.is_changed = true;
         if !questions.is_empty() {
@@ -333,7 +333,7 @@ impl Watch {
         let changes = self.is_ready.then(|| live.changes_since(self.cursor.as_deref()));
         drop(live);
         if let Some(recorder) = &mut self.recorder {
-            recorder.append(record, &*self.sink);
+            recorder.append(&record, &*self.sink);
         }
         self.told_at = Instant::now();
         self.is_changed = false;

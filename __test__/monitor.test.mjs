@@ -1,0 +1,212 @@
+// openMonitor: agents that work now, over real files.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { openMonitor } from "../index.js";
+
+const entry = path.join(import.meta.dirname, "..", "index.js");
+
+function temporary(t) {
+  const folder = mkdtempSync(path.join(tmpdir(), "monitor-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const line = (session, uuid, record) =>
+  `${JSON.stringify({ sessionId: session, uuid, timestamp: new Date().toISOString(), ...record })}\n`;
+const prompt = (session, id) =>
+  line(session, id, { type: "user", promptId: id, message: { role: "user", content: "Go." } });
+const done = (session, id) =>
+  line(session, `u-${id}`, { type: "assistant", message: { id, stop_reason: "end_turn", content: [] } });
+
+async function* remote() {
+  yield prompt("far", "p1").slice(0, 20);
+  yield prompt("far", "p1").slice(20);
+}
+
+const refused = (code, given) => assert.rejects(openMonitor(given), { code, name: "LifecycleError" });
+
+/** Waits until `holds` is true. */
+async function until(what, holds) {
+  const end = Date.now() + 20_000;
+  while (!holds()) {
+    assert.ok(Date.now() < end, what);
+    await wait(5);
+  }
+}
+
+function append(file, text) {
+  mkdirSync(path.dirname(file), { recursive: true });
+  appendFileSync(file, text);
+}
+
+/** A store as a host keeps one, from changes alone. */
+function store() {
+  const rows = new Map();
+  return {
+    rows,
+    apply({ upserted, removed, reset }) {
+      if (reset) rows.clear();
+      for (const key of removed) rows.delete(key);
+      for (const row of upserted) rows.set(row.key, row);
+    },
+  };
+}
+
+test("the changes add up to the rows, over a session's life", async (t) => {
+  const folder = temporary(t);
+  const file = path.join(folder, "s.jsonl");
+  append(file, prompt("s", "p1"));
+  const kept = store();
+  const monitor = await openMonitor({
+    sources: [folder],
+    onChange: (changes) => kept.apply(structuredClone(changes)),
+  });
+  t.after(() => monitor.close());
+  assert.equal(kept.rows.get("claude-code/s").state, "running");
+  append(file, done("s", "m1"));
+  await until("the turn ends", () => kept.rows.get("claude-code/s").waitingReason === "prompt");
+  append(path.join(folder, "other.jsonl"), prompt("other", "p2"));
+  await until("another session", () => kept.rows.has("claude-code/other"));
+  assert.deepEqual(
+    [...kept.rows.values()].map((row) => row.key).toSorted(),
+    monitor
+      .rows()
+      .map((row) => row.key)
+      .toSorted(),
+  );
+  assert.equal(monitor.tree().length, 2);
+  const explained = monitor.explain("claude-code/s");
+  assert.equal(explained.evidence.at(-1).effect, "waiting prompt");
+  assert.equal(explained.evidence.at(-1).journal, file);
+  assert.equal(monitor.explain("nobody"), undefined);
+  const { cursor } = monitor.changesSince();
+  assert.deepEqual(monitor.changesSince(cursor).upserted, []);
+  assert.equal(monitor.changesSince("of another").reset, true);
+});
+
+test("an authority is asked once about a silent child, and its answer is drawn at the deadline", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const asked = [];
+  const monitor = await openMonitor({
+    sources: [folder],
+    staleAfterMs: 1,
+    reconcileDeadlineMs: 1,
+    onDiagnostic: () => {},
+    reconcile: (question) => {
+      asked.push(question);
+      return "gone";
+    },
+  });
+  t.after(() => monitor.close());
+  await until("it is lost", () => monitor.rows()[0].state === "lost");
+  assert.deepEqual(
+    asked.map(({ source, childId, reason }) => [source, childId, reason]),
+    [["claude-code/s", "s", "silence"]],
+  );
+});
+
+test("an answer that fails is no answer, and is told", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const codes = [];
+  const monitor = await openMonitor({
+    sources: [folder],
+    staleAfterMs: 1,
+    onDiagnostic: ({ code }) => codes.push(code),
+    reconcile: () => Promise.reject(new Error("the server is down")),
+  });
+  t.after(() => monitor.close());
+  await until("it is unanswered", () => monitor.rows()[0].freshness.reconcile === "unanswered");
+  assert.deepEqual([monitor.rows()[0].state, codes], ["running", ["reconcile_failed"]]);
+});
+
+test("streams and events of the host are rows like any other", async (t) => {
+  const folder = temporary(t);
+  const monitor = await openMonitor({
+    sources: [folder, { type: "stream", readable: remote(), host: "build-7" }],
+  });
+  t.after(() => monitor.close());
+  await until("the stream", () => monitor.rows().length === 1);
+  const counts = monitor.apply([
+    {
+      schemaVersion: 1,
+      eventId: "1",
+      source: "mine/1",
+      sourceEpoch: "e",
+      childId: "c",
+      kind: "created",
+      state: "created",
+      lineage: { rootChildId: "c", attempt: 1, external: false },
+      observedAt: new Date().toISOString(),
+    },
+    { not: "an event" },
+  ]);
+  assert.deepEqual(counts, { applied: 1 });
+  assert.deepEqual(
+    monitor
+      .rows()
+      .map((row) => row.source)
+      .toSorted(),
+    ["claude-code/far", "mine/1"],
+  );
+});
+
+test("a restart goes on from the journal", async (t) => {
+  const folder = temporary(t);
+  const file = path.join(folder, "sessions", "s.jsonl");
+  const journal = path.join(folder, "monitor.jsonl");
+  append(file, prompt("s", "p1"));
+  const options = { sources: [path.dirname(file)], journal };
+  const first = await openMonitor(options);
+  await first.close();
+  await first.close();
+  append(file, done("s", "m1"));
+  const second = await openMonitor(options);
+  assert.deepEqual([second.rows()[0].turns.count, second.rows()[0].waitingReason], [1, "prompt"]);
+  const rows = second.rows();
+  await second.close();
+  const lines = readFileSync(journal, "utf8").split("\n").length;
+  const third = await openMonitor(options);
+  assert.deepEqual(third.rows(), rows);
+  await third.close();
+  assert.equal(readFileSync(journal, "utf8").split("\n").length, lines);
+});
+
+test("what is wrong is refused by name", async () => {
+  await refused("invalid_option", { sources: [{ type: "fax" }] });
+  await refused("invalid_option", { sources: ["/nowhere/at/all"] });
+  await refused("invalid_option", { sources: [], content: "all" });
+  await refused("invalid_option", { sources: [], activeWithinMs: -1 });
+  await refused("invalid_argument", { sources: 7 });
+  const signal = AbortSignal.abort();
+  await assert.rejects(openMonitor({ sources: [], signal }), { name: "AbortError" });
+});
+
+test("K3: a script that opens a monitor and never closes it ends", async (t) => {
+  const folder = temporary(t);
+  const script = `require(${JSON.stringify(entry)}).openMonitor({ sources: [${JSON.stringify(folder)}] });`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: "ignore" });
+  const timer = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  const [code, killed] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
+  clearTimeout(timer);
+  assert.deepEqual([code, killed], [0, null]);
+});
+
+test("workers that start a monitor and go at once neither abort nor hang", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const script = `
+    require(${JSON.stringify(entry)}).openMonitor({ sources: [${JSON.stringify(folder)}] });
+    setTimeout(() => process.exit(), 5);`;
+  for (let round = 0; round < 4; round += 1) {
+    const workers = Array.from({ length: 10 }, () => new Worker(script, { eval: true }));
+    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.on("exit", resolve))));
+  }
+});

@@ -1,0 +1,7 @@
+// The entry `agent-lifecycle/client`: what a renderer needs of rows. It loads no addon, so it runs where Node-API does not.
+export type { Capabilities, Capability, LifecycleState, WaitingReason } from "./contract.js";
+export { hostStatus } from "./host-status.js";
+export type { HostStatus } from "./host-status.js";
+export type { Outcome, Row, RowTree } from "./row.js";
+export { createRowStore } from "./row-store.js";
+export type { RowChanges, RowStore } from "./row-store.js";

@@ -1,0 +1,330 @@
+// Agents that work now: rows, and what changes of them, in batches.
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import {
+  booleanOption,
+  iterableArgument,
+  numberOption,
+  optionalText,
+  optionsArgument,
+  textArgument,
+} from "./arguments.js";
+import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
+import { bytesOf } from "./bytes.js";
+import type { LifecycleEventInput } from "./contract.js";
+import { LifecycleError } from "./error.js";
+import type { Explanation } from "./explanation.js";
+import { type Native, callNative } from "./native.js";
+import { observeJsonlSession } from "./observe.js";
+import type { ChangeSet } from "./projector.js";
+import { type Row, type RowTree, treeOf } from "./row.js";
+import type { AgentJsonlSession } from "./session.js";
+import { stateDirectory } from "./state-directory.js";
+
+/** What a monitor watches. */
+export type MonitorSource =
+  /** The agents of this machine's user: every provider's default places, their processes, publishers and hooks. */
+  | "default"
+  /** A file, or a folder whose journals are found by their content. */
+  | string
+  /** Bytes that come from elsewhere: schema-v1 events or an agent's own journal, such as one of another machine. */
+  | { readonly type: "stream"; readonly readable: AsyncIterable<Uint8Array | string>; readonly host?: string }
+  /** A session with a mapper of the host's own, and how its events are bridged. */
+  | { readonly type: "session"; readonly session: AgentJsonlSession; readonly bridge: AgentBridgeOptions };
+
+/** Something is not as it should be; the monitor goes on. */
+export interface MonitorDiagnostic {
+  readonly code: string;
+  /** The file or folder, where there is one. */
+  readonly path: string | null;
+  readonly message: string;
+}
+
+/** A question that only an authority can answer. */
+export interface MonitorQuestion {
+  readonly source: string;
+  readonly childId: string;
+  /** Why it is asked, such as `silence`. */
+  readonly reason: string;
+  readonly deadlineAt: string;
+}
+
+/**
+ * What an authority says of a child: `gone`; `there`, which evidence of its own must show; anything else is no answer. `gone` is
+ * drawn at the deadline, and evidence that comes before cancels it.
+ */
+export type MonitorAnswer = "gone" | "there" | "unknown";
+
+export interface MonitorOptions {
+  /** `"default"`, or a list of sources. */
+  readonly sources?: "default" | Iterable<MonitorSource> | undefined;
+  /** Files that were not written for this long are hidden until they are; 86,400,000 (a day) by default. */
+  readonly activeWithinMs?: number | undefined;
+  /** How much of prompts and texts reaches rows and the journal; `titles` by default. */
+  readonly content?: ContentLevel | undefined;
+  /** A journal of the monitor's own: after a restart it goes on from there, and what was lost stays lost. */
+  readonly journal?: string | undefined;
+  /** Milliseconds without evidence after which a child is stale; 120,000 by default. */
+  readonly staleAfterMs?: number | undefined;
+  /** Milliseconds that an authority has to answer; 30,000 by default. */
+  readonly reconcileDeadlineMs?: number | undefined;
+  /** Gets each batch of changes. The first one has every row and `reset: true`. */
+  readonly onChange?: ((changes: ChangeSet) => void) | undefined;
+  /** Gets what is not as it should be; without it the first of each code is a process warning. */
+  readonly onDiagnostic?: ((diagnostic: MonitorDiagnostic) => void) | undefined;
+  /** Asks the host's authority about a child. Without it rows say that there is nobody to ask. */
+  readonly reconcile?: ((question: MonitorQuestion) => MonitorAnswer | Promise<MonitorAnswer>) | undefined;
+  /** Closes the monitor. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether an open monitor keeps the script alive; false by default. */
+  readonly ref?: boolean | undefined;
+  /** The home folder that the default places are in; the user's by default. */
+  readonly home?: string | undefined;
+}
+
+/** An open monitor. */
+export interface Monitor extends AsyncDisposable {
+  /** All rows in tree order. */
+  rows(): Row[];
+  /** All rows as a tree. */
+  tree(): RowTree[];
+  /** What stands behind the state of the row with this key. */
+  explain(key: string): Explanation | undefined;
+  /** The rows that changed since a cursor; everything, with `reset`, without one or with one that is too old. */
+  changesSince(cursor?: string): ChangeSet;
+  /** Files that are followed and were not written for long. */
+  readonly hidden: number;
+  /** Applies schema-v1 events of the host's own. */
+  apply(events: Iterable<LifecycleEventInput>): { [status: string]: number };
+  /** Drops children that ended before a time; how many. */
+  forget(what: { terminalBefore: string }): number;
+  /** Ends it, within two seconds. More than once is as good as once. */
+  close(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const OPTIONS = [
+  "sources",
+  "activeWithinMs",
+  "content",
+  "journal",
+  "staleAfterMs",
+  "reconcileDeadlineMs",
+  "onChange",
+  "onDiagnostic",
+  "reconcile",
+  "signal",
+  "ref",
+  "home",
+] as const;
+
+type Notice =
+  | { kind: "changes"; changes: ChangeSet }
+  | { kind: "questions"; questions: MonitorQuestion[] }
+  | ({ kind: "diagnostic" } & MonitorDiagnostic)
+  | { kind: "ready" };
+
+/**
+ * Opens a monitor, and resolves when what is there now was read. It never writes to an agent's folders, and never concludes `lost`
+ * but from an authority or a provably dead owner.
+ *
+ * @throws {LifecycleError} `invalid_option`, `invalid_argument`, or the code of the journal's fault, as a rejection.
+ */
+export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
+  const given = optionsArgument(options, "options", OPTIONS);
+  const { onChange, onDiagnostic, reconcile, signal } = given;
+  const { isDefault, paths, streams, sessions } = sourcesOf(given.sources);
+  signal?.throwIfAborted();
+  const report = reporter(onDiagnostic);
+  const scanned = new EventTarget();
+  const isReady = new Promise((resolve) => scanned.addEventListener("ready", resolve, { once: true }));
+  const home = optionalText(given.home, "home") ?? homedir();
+  const nativeOptions: Native.NativeMonitorOptions = {
+    defaultPlaces: isDefault,
+    paths,
+    home,
+    activeWithinMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
+    content: optionalText(given.content, "content") ?? "titles",
+    asks: reconcile !== undefined,
+    projector: {
+      ...set("staleAfterMs", numberOption(given.staleAfterMs, "staleAfterMs")),
+      ...set("reconcileDeadlineMs", numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs")),
+    },
+    ...set("journal", optionalText(given.journal, "journal")),
+    ...set("stateDirectory", stateDirectory({ home })),
+  };
+  const tell = (text: string) => {
+    const notice = JSON.parse(text) as Notice;
+    switch (notice.kind) {
+      case "changes":
+        return guard(report, () => onChange?.(notice.changes));
+      case "questions":
+        for (const question of notice.questions) void ask(question);
+        return;
+      case "diagnostic":
+        return report({ code: notice.code, path: notice.path, message: notice.message });
+      case "ready":
+        scanned.dispatchEvent(new Event("ready"));
+        return;
+    }
+  };
+  const native = callNative((addon) => new addon.NativeMonitor(nativeOptions, tell));
+  const ask = async ({ source, childId, reason, deadlineAt }: MonitorQuestion) => {
+    if (reconcile === undefined) return;
+    let answer: MonitorAnswer = "unknown";
+    try {
+      answer = await reconcile({ source, childId, reason, deadlineAt });
+    } catch (error) {
+      report({ code: "reconcile_failed", path: null, message: String(error) });
+    }
+    const word = answer === "gone" || answer === "there" ? answer : "none";
+    if (!isClosed) callNative(() => native.answer(source, childId, word));
+  };
+  // While the first scan goes on the script is kept alive, and afterwards where that is wanted.
+  const alive = setInterval(() => {}, DAY_MS);
+  const ended = new AbortController();
+  let isClosed = false;
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= (async () => {
+      isClosed = true;
+      clearInterval(alive);
+      ended.abort();
+      signal?.removeEventListener("abort", close);
+      await callNative(() => native.close());
+    })();
+    return closing;
+  };
+  signal?.addEventListener("abort", close);
+  const feeds = [
+    ...streams.map((stream) => feed(native, stream, ended.signal)),
+    ...sessions.map(({ session, bridge }) => follow(native, session, bridge, ended.signal, report)),
+  ];
+  for (const running of feeds) {
+    running.catch((error: unknown) => {
+      if (!isClosed) report({ code: "source_failed", path: null, message: String(error) });
+    });
+  }
+  const aborted = new Promise<never>((_, reject) => {
+    ended.signal.addEventListener("abort", () => reject(signal?.reason as Error));
+  });
+  aborted.catch(() => {});
+  await Promise.race([isReady, aborted]);
+  if (booleanOption(given.ref, "ref") !== true) alive.unref();
+  return {
+    rows: () => JSON.parse(callNative(() => native.rows())) as Row[],
+    tree: () => treeOf(JSON.parse(callNative(() => native.rows())) as Row[]),
+    explain(key) {
+      const text = callNative(() => native.explain(textArgument(key, "key")));
+      return text === null ? undefined : (JSON.parse(text) as Explanation);
+    },
+    changesSince(cursor) {
+      const from = optionalText(cursor, "cursor");
+      return JSON.parse(callNative(() => native.changesSince(from))) as ChangeSet;
+    },
+    get hidden() {
+      return callNative(() => native.hidden());
+    },
+    apply(events) {
+      const lines = Array.from(iterableArgument(events, "events"), (event) => JSON.stringify(event));
+      return JSON.parse(callNative(() => native.apply(lines.join("\n")))) as { [status: string]: number };
+    },
+    forget(what) {
+      const before = textArgument(optionsArgument(what, "what").terminalBefore, "terminalBefore");
+      return callNative(() => native.forget(before));
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function sourcesOf(sources: MonitorOptions["sources"]) {
+  const listed = sources === undefined || sources === "default" ? ["default" as const] : sources;
+  const paths: string[] = [];
+  const streams: Extract<MonitorSource, { type: "stream" }>[] = [];
+  const sessions: Extract<MonitorSource, { type: "session" }>[] = [];
+  let isDefault = false;
+  for (const source of iterableArgument(listed as Iterable<MonitorSource>, "sources")) {
+    if (source === "default") isDefault = true;
+    else if (typeof source === "string") paths.push(source);
+    else if (source?.type === "stream") streams.push(source);
+    else if (source?.type === "session") sessions.push(source);
+    else {
+      const message =
+        "a source is default, a path, {type: stream, readable} or {type: session, session, bridge}";
+      throw new LifecycleError("invalid_option", message, { path: "sources" });
+    }
+  }
+  for (const path of paths) {
+    if (!existsSync(path) && !path.endsWith(".jsonl")) {
+      const message = `${path} is not there; only a file whose name ends in .jsonl is waited for`;
+      throw new LifecycleError("invalid_option", message, { path: "sources" });
+    }
+  }
+  return { isDefault, paths, streams, sessions };
+}
+
+let streamCount = 0;
+
+async function feed(
+  native: Native.NativeMonitor,
+  { readable, host = "stream" }: Extract<MonitorSource, { type: "stream" }>,
+  signal: AbortSignal,
+): Promise<void> {
+  streamCount += 1;
+  const name = `${host}:${streamCount}`;
+  for await (const chunk of readable) {
+    if (signal.aborted) return;
+    const bytes = bytesOf(chunk);
+    callNative(() => native.take(name, bytes));
+  }
+}
+
+async function follow(
+  native: Native.NativeMonitor,
+  session: AgentJsonlSession,
+  options: AgentBridgeOptions,
+  signal: AbortSignal,
+  report: (diagnostic: MonitorDiagnostic) => void,
+): Promise<void> {
+  const bridge = bridgeAgentEvents(options);
+  await observeJsonlSession(session, {
+    signal,
+    publish: (event) => {
+      const lines = bridge.push(event).map((made) => JSON.stringify(made));
+      callNative(() => native.apply(lines.join("\n")));
+    },
+    onDiagnostic: ({ code, error }) => report({ code, path: null, message: String(error) }),
+  });
+}
+
+/** A host's callback that throws is the host's fault, and costs nothing else. */
+function guard(report: (diagnostic: MonitorDiagnostic) => void, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    report({ code: "callback_failed", path: null, message: String(error) });
+  }
+}
+
+function reporter(onDiagnostic: MonitorOptions["onDiagnostic"]): (diagnostic: MonitorDiagnostic) => void {
+  const warned = new Set<string>();
+  return (diagnostic) => {
+    if (onDiagnostic !== undefined) {
+      try {
+        onDiagnostic(diagnostic);
+      } catch (error) {
+        process.emitWarning(`onDiagnostic failed: ${String(error)}`, "LifecycleWarning");
+      }
+      return;
+    }
+    if (warned.has(diagnostic.code)) return;
+    warned.add(diagnostic.code);
+    const where = diagnostic.path === null ? "" : `${diagnostic.path}: `;
+    process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
+  };
+}
+
+function set<Key extends string, Value>(key: Key, value: Value | undefined): { [key in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in Key]?: Value });
+}

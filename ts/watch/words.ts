@@ -1,0 +1,82 @@
+// What is said of a row. What is not known is said as unknown; how old evidence is says nothing about the child.
+import type { Row } from "../row.js";
+
+const TERMINAL: ReadonlySet<string> = new Set(["completed", "failed", "cancelled", "lost"]);
+
+export const hasEnded = (row: Row): boolean => TERMINAL.has(row.state);
+
+/** Whether it is at work or waits for somebody: the rows of `status --active`. */
+export const isActive = (row: Row): boolean =>
+  !hasEnded(row) && !(row.state === "waiting" && row.waitingReason === "prompt");
+
+/** The literal state, and what it waits for. */
+export const stateWords = (row: Pick<Row, "state" | "waitingReason">): string =>
+  row.waitingReason === null ? row.state : `${row.state} ${row.waitingReason}`;
+
+export const titleWords = (row: Row): string => row.title ?? row.childId;
+
+/** How long somebody is waited for, its live children, the open tool or the newest activity, and how its last turn ended. */
+export function doingWords(row: Row, now: number): string {
+  const parts: string[] = [];
+  const { attention } = row;
+  if (attention !== null && attention.kind !== "prompt")
+    parts.push(`for ${span(now - Date.parse(attention.since))}`);
+  const asked = row.waits.find(({ text }) => text !== undefined)?.text;
+  if (asked !== undefined) parts.push(asked);
+  if (row.liveChildren > 0) parts.push(`${row.liveChildren} live`);
+  const [tool, ...more] = row.tools.open;
+  if (tool !== undefined) {
+    const others = more.length > 0 ? ` and ${more.length} more` : "";
+    parts.push(`${tool.name} ${span(now - Date.parse(tool.since))}${others}`);
+  } else if (row.provider === null && row.activity !== null) {
+    parts.push(row.activity);
+  }
+  if (row.turn?.outcome !== undefined && !hasEnded(row)) parts.push(`last turn ${row.turn.outcome}`);
+  return parts.join(", ");
+}
+
+const ASKED = { pending: "being asked", unanswered: "no answer", unavailable: "no way to ask" } as const;
+
+/** How old its newest evidence is; of one that ended, how long it lived. `narrow` leaves out what came of asking. */
+export function freshnessWords(row: Row, now: number, narrow = false): string {
+  if (hasEnded(row)) return `lived ${span(Date.parse(row.stateSince) - Date.parse(row.startedAt))}`;
+  const age = span(now - Date.parse(row.freshness.at));
+  const about = row.freshness.estimated ? `~${age}` : age;
+  if (!row.freshness.stale) return `${about} ago`;
+  const asked = row.freshness.reconcile;
+  return `stale ${about}${narrow || asked === null ? "" : `, ${ASKED[asked]}`}`;
+}
+
+/** Why the row may not be all that happened. */
+export function doubtWords(row: Row): string {
+  const unread = ["malformed", "oversize", "invalid_utf8", "too_deep"]
+    .map((code) => row.diagnostics[code] ?? 0)
+    .reduce((sum, times) => sum + times, 0);
+  const parts: string[] = [];
+  if (unread > 0) parts.push(counted(unread, "bad line"));
+  if (row.gapDetected) parts.push("events missing");
+  if (row.epochConflict !== null) parts.push("epoch conflict");
+  if (row.lateEvidence > 0) parts.push(`${row.lateEvidence} late`);
+  if (row.degraded) parts.push("degraded");
+  return parts.join(", ");
+}
+
+/** The program, else the source by its name; below a root, nothing. */
+export function agentWords(row: Row): string {
+  if (row.parentKey !== null) return "";
+  if (row.provider === null) return row.source;
+  return row.agentVersion === null ? row.provider : `${row.provider} ${row.agentVersion}`;
+}
+
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
+
+/** A span of time in one unit that fits: `4 s`, `3 min`, `5 h`, `12 d`. */
+export function span(millis: number): string {
+  if (Number.isNaN(millis)) return "?";
+  const seconds = Math.floor(Math.max(millis, 0) / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
