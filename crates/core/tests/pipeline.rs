@@ -123,3 +123,23 @@ fn a_late_line_of_an_earlier_message_counts_its_tokens_once() {
     let usage = row.usage.clone().unwrap();
     assert_eq!((usage.input, usage.cached, usage.output), (120, 0, 2));
 }
+
+#[test]
+fn a_result_that_is_too_long_to_be_held_ends_its_call_without_an_outcome() {
+    let call = r#"{"type":"assistant","sessionId":"s","uuid":"c","timestamp":"2026-03-02T08:00:02Z","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]}}"#;
+    let data = "x".repeat(300_000);
+    let result = |id: &str, first: &str| {
+        format!(
+            r#"{{"isSidechain":false,"type":"user","message":{{"role":"user","content":[{{{first}"tool_use_id":"{id}","type":"tool_result","content":[{{"type":"image","source":{{"data":"{data}"}}}}]}}]}},"uuid":"r","sessionId":"s"}}"#
+        )
+    };
+    let late = format!(r#""text":"{data}","#);
+    for (id, first, open) in [("t", "", 0), ("unknown", "", 1), ("t", late.as_str(), 1)] {
+        let lines = [user(1), call.to_owned(), result(id, first), String::new()];
+        let [row] = &rows_of(&lines.join("\n"))[..] else { panic!("one row") };
+        assert_eq!(row.tools.open.len(), open, "{id}");
+        assert_eq!(row.state, State::Running);
+        // It was too long all the same.
+        assert_eq!(row.diagnostics.get("oversize"), Some(&1));
+    }
+}

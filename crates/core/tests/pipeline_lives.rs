@@ -56,7 +56,7 @@ impl Story {
         self.say(journal, second, json!({"type": "assistant", "message": message}));
     }
 
-    fn result(&mut self, journal: usize, second: u32, id: &str, details: Value) {
+    fn result(&mut self, journal: usize, second: u32, id: &str, details: &Value) {
         let message = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id}]});
         self.say(journal, second, json!({"type": "user", "message": message, "toolUseResult": details}));
     }
@@ -332,7 +332,7 @@ fn nested() -> Story {
     story.prompt(a, 3, "p");
     story.call(a, 4, "t2", "Agent");
     let launched = json!({"status": "async_launched", "agentId": "b"});
-    story.result(a, 5, "t2", launched);
+    story.result(a, 5, "t2", &launched);
     let b = story.add(Role::Child { agent_id: "b".to_owned() }, Some("t2"));
     story.prompt(b, 6, "p");
     story
@@ -373,7 +373,7 @@ fn a_report_that_is_read_before_the_launch_waits_for_it() {
     let a = story.add(Role::Child { agent_id: "a".to_owned() }, Some("t1"));
     story.prompt(a, 3, "p");
     story.call(a, 4, "t2", "Agent");
-    story.result(a, 5, "t2", json!({"status": "async_launched", "agentId": "b"}));
+    story.result(a, 5, "t2", &json!({"status": "async_launched", "agentId": "b"}));
     let rows = story.rows();
     assert_eq!(told(&rows)[2], ("t2", Some("claude-code/s#t1"), State::Cancelled));
 }
@@ -384,7 +384,7 @@ fn another_agent_resumes_a_sub_agent_that_it_did_not_launch() {
     let text = "<task-notification><task-id>b</task-id><status>completed</status></task-notification>";
     story.say(0, 9, json!({"type": "queue-operation", "operation": "enqueue", "content": text}));
     story.call(0, 10, "m", "SendMessage");
-    story.result(0, 11, "m", json!({"resumedAgentId": "b"}));
+    story.result(0, 11, "m", &json!({"resumedAgentId": "b"}));
     let rows = story.rows();
     let nested = rows.iter().find(|row| row.child_id == "t2#2").unwrap();
     assert_eq!((nested.state, nested.attempt), (State::Running, 2));
@@ -405,7 +405,7 @@ fn a_call_that_returned_without_a_status_ends_its_agent_as_its_last_turn() {
         if asked_again {
             story.prompt(a, 9, "q");
         }
-        story.result(0, 6, "t", json!("The text of the result."));
+        story.result(0, 6, "t", &json!("The text of the result."));
         let rows = story.rows();
         (rows[1].state, rows[1].attempt, rows[1].late_evidence)
     };
@@ -435,7 +435,7 @@ fn a_result_that_names_another_agent_outranks_an_equal_prompt() {
             // As far as anything tells by now, the first is the first's.
             assert_eq!(tools(&story.rows(), "t1"), ["of-a1"]);
         }
-        story.result(0, 10, "t1", json!({"status": "async_launched", "agentId": "a2"}));
+        story.result(0, 10, "t1", &json!({"status": "async_launched", "agentId": "a2"}));
         let rows = story.rows();
         assert_eq!((tools(&rows, "t1"), tools(&rows, "t2")), (vec!["of-a2"], vec!["of-a1"]), "{each}");
         assert_eq!(rows.len(), 3);

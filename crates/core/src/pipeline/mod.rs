@@ -17,7 +17,7 @@ use crate::bridge::{Bridge, Content, Session};
 use crate::contract::limits::LINE_BYTES;
 use crate::contract::{Capabilities, Capability, Refusal};
 use crate::decode::parser::{line, log_json_fault};
-use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
+use crate::decode::{DiagnosticCode, DiagnosticLog, Frame, Framer};
 use crate::project::explain::{Explainer, Explanation};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
@@ -166,9 +166,18 @@ impl Pipeline {
             if let Some(track) = journal.tracks.first() {
                 self.sessions[track.session].is_pending = true;
             }
-            let Some((bytes, place)) = line(&frame, &mut journal.log) else { return };
             let elsewhere = &self.elsewhere;
-            let read = journal.reader.read(bytes, place.0, &|id| elsewhere.contains(id), &mut mapped);
+            let (bytes, place, read) = match (line(&frame, &mut journal.log), frame) {
+                (Some((bytes, place)), _) => {
+                    let is_elsewhere = |id: &str| elsewhere.contains(id);
+                    (bytes, place, journal.reader.read(bytes, place.0, &is_elsewhere, &mut mapped))
+                }
+                (None, Frame::Oversize { offset, length, head }) => {
+                    let Some(read) = journal.reader.read_head(head, offset, &mut mapped) else { return };
+                    (head, (offset, length), Ok(read))
+                }
+                (None, _) => return,
+            };
             let (owner, record, time) = match read {
                 Ok(Line::Read { owner, record, time }) => (owner, record, time),
                 Ok(Line::Elsewhere) => return,

@@ -105,6 +105,11 @@ pub trait Reader: Debug + Send {
         out: &mut Vec<Mapped>,
     ) -> Result<Line, RecordFault>;
 
+    /// Reads what is certain of a line that is too long to be held, from its first bytes; `None` where nothing is.
+    fn read_head(&mut self, _head: &[u8], _offset: u64, _out: &mut Vec<Mapped>) -> Option<Line> {
+        None
+    }
+
     /// Whose records were read so far; the first is the one that the journal was recognised by. An owner keeps its place.
     fn owners(&self) -> &[Owner];
 

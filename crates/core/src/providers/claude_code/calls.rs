@@ -125,6 +125,11 @@ impl Calls {
         None
     }
 
+    /// Takes a call that is open.
+    pub(super) fn take(&mut self, key: u64) -> Option<Call> {
+        self.open.remove(key)
+    }
+
     /// Whether a call of `turn` is open.
     pub(super) fn any_open(&self, turn: u64) -> bool {
         self.open.values().any(|call| call.turn == Some(turn))

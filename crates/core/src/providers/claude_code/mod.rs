@@ -6,6 +6,7 @@
 mod calls;
 mod content;
 mod facts;
+mod head;
 mod mapper;
 mod notification;
 mod process;

@@ -5,6 +5,7 @@
 
 use hashbrown::HashMap;
 
+use super::head::whole_members;
 use super::mapper::Mapper;
 use super::record::{Record, filled, read};
 use super::sidechains::Sidechains;
@@ -170,6 +171,20 @@ impl Reader for JournalReader {
                 time: record.timestamp().and_then(parse_time),
             }
         })
+    }
+
+    fn read_head(&mut self, head: &[u8], offset: u64, out: &mut Vec<Mapped>) -> Option<Line> {
+        let whole = whole_members(head)?;
+        let line = read(&whole, |record| {
+            let (owner, is_told) = self.place(record)?;
+            let says = is_told && self.mappers[owner].head(record, offset, out);
+            says.then(|| {
+                self.owners[owner].records += 1;
+                let record_type = record.known_type().unwrap_or("other");
+                Line::Read { owner, record: record_type, time: record.timestamp().and_then(parse_time) }
+            })
+        });
+        line.ok().flatten()
     }
 
     fn owners(&self) -> &[Owner] {
