@@ -230,6 +230,9 @@ export declare function coreVersion(): string
 /** The rows in the JSON text of an array as the JSON text of a list of to-dos. */
 export declare function fallbackTodos(rows: string, now: string, evidence: boolean): string
 
+/** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
+export declare function isProvablyDead(record: string): boolean
+
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
   /** The source of the events. */
@@ -246,6 +249,10 @@ export interface NativeBridgeOptions {
   external: boolean
   /** Whether everything from its start is told. */
   history: boolean
+  /** The version of the agent program. */
+  agentVersion?: string
+  /** Where it works. */
+  cwd?: string
   /** What is known of the session before. */
   former?: NativeFormer
 }
@@ -352,6 +359,9 @@ export interface NativeStatusOptions {
 
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
+
+/** The facts that tell this process from every other, as the JSON text of an object. */
+export declare function ownIdentity(): string
 
 /**
  * Panics: the tests see how that arrives in JavaScript.

@@ -238,6 +238,7 @@ test("options of a wrong type are refused at once, by name", (t) => {
     [{ agent: "a", onError, version: 1 }, "invalid_argument", "version"],
     [{ agent: "a", onError, cwd: null }, "invalid_argument", "cwd"],
     [{ agent: "a", onError, heartbeatMs: "1" }, "invalid_option", "heartbeatMs"],
+    [{ agent: "a", onError, heartbeat: 1 }, "invalid_option", "heartbeat"],
     [{ agent: "a", onError, heartbeatMs: NaN }, "invalid_option", "heartbeatMs"],
   ]) {
     assert.throws(() => openPublisher(options), { name: "LifecycleError", code, path: name });

@@ -52,7 +52,12 @@ export type LifecycleErrorCode =
   | "torn_stream"
   | "unknown_field"
   | "unreadable"
-  | (string & {});
+  | (string & {})
+  | "publisher_closed"
+  | "publisher_lost"
+  | "publisher_overflow"
+  | "state_directory"
+  | "unusable_settings";
 
 /** One fault of a value that has several. */
 export interface LifecycleIssue {
