@@ -107,7 +107,7 @@ function start({ identity, agent, facts, every, report }: Opened): AgentPublishe
       ? undefined
       : setInterval(() => {
           // What waits to be written is a better sign of life.
-          if (root === undefined || isOver || !journal.isIdle()) return;
+          if (root === undefined || isOver || journal.isBusy()) return;
           beats += 1;
           journal.add([beat(root, beats)]);
         }, every).unref();
