@@ -70,7 +70,12 @@ fn former_of(env: Env, former: NativeFormer) -> Result<Former> {
     let attempt = integer(env, attempt, 0, 0, "attempt")?.unsigned_abs();
     let outcome = outcome.as_deref().and_then(Outcome::parse);
     let state = state.as_deref().and_then(State::parse);
-    let life = state.map(|state| FormerLife { attempt, state, open_turn, outcome });
+    let life = state.map(|state| FormerLife {
+        attempt,
+        state,
+        open_turns: open_turn.into_iter().collect(),
+        outcome,
+    });
     Ok(Former { epoch, life })
 }
 

@@ -232,7 +232,7 @@ fn hostile_journals_do_not_grow_the_mapper_or_break_it() {
             && mapper.launches.bind("t49999", "y")
     );
     read(result("r", "t49999", "false", "").as_bytes(), |record| mapper.record(record, 0, &mut out)).unwrap();
-    assert_eq!(shorts(&out).last().map(String::as_str), Some("ended t49999 success @assistant:m0"));
+    assert!(shorts(&out).contains(&"returned t49999 @assistant:m0".to_owned()));
 }
 
 /// The lines of a journal as a crash may have left it, those that hold a record.

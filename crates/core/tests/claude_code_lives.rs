@@ -93,6 +93,7 @@ fn each_life_ends_with_its_own_report() {
             // It is at work already.
             "tool s3 SendMessage @p",
             "finished s3 success @p",
+            "resumed a1 @p",
             r#"ended l1 success "Over" @p"#,
             "activity @p",
         ],

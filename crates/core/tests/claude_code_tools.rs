@@ -180,7 +180,9 @@ fn among_several_results_a_status_keeps_sub_agents_and_ends_none() {
             r#"launch l3 "Look" "Look at it." @p2"#,
             r#"launch l4 "Look" "Look at it." @p2"#,
             "confirmed l3 @p2",
-            "ended l4 success @p2",
+            // That its call returned says nothing of how it fared.
+            "returned l4 @p2",
+            "activity @p2",
         ],
     );
 }
@@ -256,6 +258,7 @@ fn background_sub_agents_end_with_their_notification_once() {
             r#"launch l3 "Look" "Look at it." @p"#,
             "done success @p",
             r#"ended l1 success "Over""#,
+            "reported unknown/b7 success",
             // Delivered as a user line while no turn is open, it starts one, without prompt text.
             "turn p2 @p2",
             r#"ended l2 cancelled "Over" @p2"#,
@@ -278,6 +281,7 @@ fn what_a_notification_quotes_is_not_believed() {
         &[
             r#"turn p "Go" @p"#,
             r#"launch l1 "Look" "Look at it." @p"#,
+            "reported -/b1 success @p",
             "activity @p",
             &format!("turn p2 {:?} @p2", format!("It said {}", notice("l1", "x", "completed"))),
         ],
@@ -311,7 +315,9 @@ fn a_notification_is_the_whole_text() {
         vec![other.clone(), over.clone()],
         vec!["<system-reminder>x</system-reminder>".to_owned(), over.clone()],
     ] {
-        assert_eq!(told(&texts.iter().map(String::as_str).collect::<Vec<_>>()), ended, "{texts:?}");
+        let mut told = told(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        told.retain(|item| item != "reported l9/a9 success @p");
+        assert_eq!(told, ended, "{texts:?}");
     }
     for texts in [
         vec![format!("{over} what does this XML mean?")],
@@ -321,7 +327,8 @@ fn a_notification_is_the_whole_text() {
         vec![over.replace("</task-notification>", "")],
     ] {
         let told = told(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(told.len() == 1 && told[0].starts_with(r#"turn p2 ""#), "{told:?}");
+        assert_eq!((told.len(), told[0].as_str()), (2, "superseded p @p"));
+        assert!(told[1].starts_with(r#"turn p2 ""#), "{told:?}");
     }
 }
 
@@ -362,7 +369,7 @@ fn the_tags_of_a_notification_come_in_any_order() {
         ("<task-id>a1</task-id><result></result><status>completed</status></result>", "activity @p"),
         (
             "<task-id>b1</task-id><summary><tool-use-id>l1</tool-use-id></summary><status>x</status>",
-            "activity @p",
+            "reported -/b1 error @p",
         ),
         ("<status>completed</status><note><task-id>a1</task-id></note>", "activity @p"),
         (
@@ -371,7 +378,9 @@ fn the_tags_of_a_notification_come_in_any_order() {
         ),
         ("<task-id>a1</task-id>", "activity @p"),
     ] {
-        assert_eq!(told(&[&format!("<task-notification>{body}</task-notification>")]), [expected], "{body}");
+        let told = told(&[&format!("<task-notification>{body}</task-notification>")]);
+        assert_eq!(told[0], expected, "{body}");
+        assert!(told[1..].iter().all(|item| item == "activity @p"), "{body}");
     }
 }
 

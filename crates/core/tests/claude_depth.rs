@@ -133,7 +133,7 @@ fn copied_records_are_those_of_the_session_that_they_were_copied_from() {
         .collect();
     let lines: Vec<String> =
         [of_session(&user("o", "p0", "First"), "new")].into_iter().chain(twice).collect();
-    let expected_own = &["session", r#"turn p0 "First" @p0"#, r#"turn p2 "New" @p2"#];
+    let expected_own = &["session", r#"turn p0 "First" @p0"#, "superseded p0 @p0", r#"turn p2 "New" @p2"#];
     assert_owners(&lines, &[("s", &[]), ("new", expected_own), ("old", old)]);
 }
 

@@ -69,15 +69,31 @@ fn prompts() {
         &[start("t"), completed("AgentMessage"), completed("UserMessage")],
         &["turn t @t", "activity @t", "prompt \"Go.\" @t"],
     );
-    // A version that marks no starts: a prompt starts a turn, and the end that names none is its end.
+    // A version that marks no starts: work on a prompt starts a turn, and the end that names none is its end.
     check(
-        &[prompt("Go."), call("c"), event("turn_aborted", json!({})), prompt("Again.")],
         &[
+            prompt("Go."),
+            call("c"),
+            event("turn_aborted", json!({})),
+            prompt("Again."),
+            prompt("More."),
+            call("d"),
+        ],
+        &[
+            "activity",
             "turn user:1 \"Go.\" @user:1",
             "tool c exec_command @user:1",
             "done cancelled @user:1",
+            "activity",
+            "activity",
             "turn user:2 \"Again.\" @user:2",
+            "tool d exec_command @user:2",
         ],
+    );
+    // One that records starts, and the prompt before the first: no turn of its own.
+    check(
+        &[prompt("Go."), start("t"), prompt("Faster."), done("t")],
+        &["activity", "turn t \"Go.\" @t", "activity @t", "done success @t"],
     );
 }
 
@@ -166,6 +182,7 @@ fn approvals_end_with_their_own_call_or_turn() {
             "turn u @u",
             "wait u/0 \"question\" @u",
             "activity @u",
+            "waited t/0 @u",
             "waited u/0 @u",
         ],
     );
@@ -270,9 +287,6 @@ fn a_sub_agents_own_journal() {
     let lines = [context, start("t")];
     assert_eq!(items_after(&review.to_string(), &lines), ["turn t @t", "metadata model m @t"]);
     assert_eq!(items_after(&meta, &lines), ["turn t @t"]);
-    // One of two turns ended: it goes on.
-    let lines = [start("t"), start("u"), done("t")];
-    assert!(items_after(&meta, &lines).iter().all(|item| !item.starts_with("ended")));
 }
 
 #[test]

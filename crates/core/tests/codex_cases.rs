@@ -180,3 +180,57 @@ fn an_interrupted_sub_agent_that_is_prompted_again_is_a_second_attempt() {
     let rows = story.say(child, 8, done("u"));
     assert_eq!((rows[1].state, rows[1].attempt, rows[1].turns.count), (State::Completed, 2, 1));
 }
+
+#[test]
+fn a_sub_agent_ends_with_its_last_open_turn() {
+    let mut story = Story::new();
+    let (root, child) = (story.journal("s", None), story.journal("c", Some("s")));
+    story.write(root, 0, meta("s", None));
+    story.write(root, 1, start("r"));
+    story.write(child, 2, meta("c", Some("s")));
+    story.write(child, 3, start("t"));
+    story.write(child, 4, start("u"));
+    let rows = story.say(child, 5, abort("u"));
+    assert_eq!((state(&rows[1]), rows[0].live_children), (RUNNING, 1));
+    assert_eq!(outcomes(&rows[1]), [None, Some("cancelled")]);
+    let rows = story.say(child, 6, done("t"));
+    assert_eq!((rows[1].state, rows[1].attempt, rows[1].late_evidence), (State::Completed, 1, 0));
+    assert_eq!(outcomes(&rows[1]), [Some("success"), Some("cancelled")]);
+    // The root alike, and what it does late counts for the turn that is left.
+    story.write(root, 7, start("r2"));
+    let rows = story.say(root, 8, done("r2"));
+    assert_eq!((state(&rows[0]), outcomes(&rows[0])), (RUNNING, vec![None, Some("success")]));
+    let call = json!({"type": "response_item", "payload": {"type": "function_call", "name": "shell", "call_id": "x"}});
+    assert_eq!(story.say(root, 9, call)[0].tools.open.len(), 1);
+    let rows = story.say(root, 10, abort("r"));
+    assert_eq!((state(&rows[0]), rows[0].tools.open.len()), (PROMPT, 0));
+    assert_eq!(outcomes(&rows[0]), [Some("cancelled"), Some("success")]);
+}
+
+#[test]
+fn a_closed_session_leaves_no_turn_open() {
+    let mut story = Story::new();
+    let root = story.journal("s", None);
+    story.write(root, 0, meta("s", None));
+    story.write(root, 1, start("t"));
+    story.write(root, 2, event("shutdown_complete", json!({})));
+    story.write(root, 3, start("u"));
+    let rows = story.say(root, 4, done("u"));
+    assert_eq!((state(&rows[0]), outcomes(&rows[0])), (PROMPT, vec![None, Some("success")]));
+}
+
+#[test]
+fn the_session_is_not_its_own_sub_agent() {
+    let mut story = Story::new();
+    let (root, child) = (story.journal("s", None), story.journal("c", Some("s")));
+    let about =
+        |thread: &str| event("sub_agent_activity", json!({"kind": "started", "agent_thread_id": thread}));
+    story.write(root, 0, meta("s", None));
+    story.write(root, 1, start("r"));
+    story.write(root, 2, about("s"));
+    story.write(child, 3, meta("c", Some("s")));
+    story.write(child, 4, start("t"));
+    story.write(child, 5, about("s"));
+    let rows = story.say(child, 6, about("c"));
+    assert_eq!(rows.iter().map(|row| row.child_id.as_str()).collect::<Vec<_>>(), ["s", "c"]);
+}

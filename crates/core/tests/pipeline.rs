@@ -109,3 +109,17 @@ fn a_superseded_turn_leaves_nothing_open() {
     assert_eq!((row.state, row.waiting_reason), (State::Running, None));
     assert_eq!(row.turns.recent.iter().map(|turn| turn.outcome).collect::<Vec<_>>(), [None, None]);
 }
+
+#[test]
+fn a_late_line_of_an_earlier_message_counts_its_tokens_once() {
+    let says = |uuid: &str, message: &str, tokens: u32| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","uuid":"{uuid}","timestamp":"2026-03-02T08:00:02Z","message":{{"id":"{message}","usage":{{"input_tokens":{tokens},"output_tokens":1}},"content":[{{"type":"text","text":"x"}}]}}}}"#
+        )
+    };
+    let lines =
+        [user(1), says("a", "m1", 100), says("b", "m2", 10), says("c", "m1", 100), says("d", "m2", 20)];
+    let [row] = &rows_of(&(lines.join("\n") + "\n"))[..] else { panic!("one row") };
+    let usage = row.usage.clone().unwrap();
+    assert_eq!((usage.input, usage.cached, usage.output), (120, 0, 2));
+}

@@ -56,6 +56,11 @@ impl Story {
         self.say(journal, second, json!({"type": "assistant", "message": message}));
     }
 
+    fn result(&mut self, journal: usize, second: u32, id: &str, details: Value) {
+        let message = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id}]});
+        self.say(journal, second, json!({"type": "user", "message": message, "toolUseResult": details}));
+    }
+
     fn end_turn(&mut self, journal: usize, second: u32, id: &str) {
         let message = json!({"id": id, "stop_reason": "end_turn", "content": []});
         self.say(journal, second, json!({"type": "assistant", "message": message}));
@@ -316,4 +321,158 @@ fn a_file_that_is_replaced_says_nothing_twice() {
     let after = story.rows();
     assert_eq!(json!(after), json!(before));
     assert_eq!(after[0].tools.count, Some(700));
+}
+
+/// A sub-agent `a` of the session and one that it launched, `b`, in the background; their journals are those at 1 and 2.
+fn nested() -> Story {
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    story.call(0, 2, "t1", "Agent");
+    let a = story.add(Role::Child { agent_id: "a".to_owned() }, Some("t1"));
+    story.prompt(a, 3, "p");
+    story.call(a, 4, "t2", "Agent");
+    let launched = json!({"status": "async_launched", "agentId": "b"});
+    story.result(a, 5, "t2", launched);
+    let b = story.add(Role::Child { agent_id: "b".to_owned() }, Some("t2"));
+    story.prompt(b, 6, "p");
+    story
+}
+
+#[test]
+fn a_report_counts_in_whatever_journal_of_the_session_it_stands() {
+    for (journal, names) in [(0, "t2"), (1, "t2"), (2, "t2"), (0, ""), (2, "")] {
+        for each in [false, true] {
+            let mut story = nested();
+            let call =
+                if names.is_empty() { String::new() } else { format!("<tool-use-id>{names}</tool-use-id>") };
+            let text = format!(
+                "<task-notification><task-id>b</task-id>{call}<status>completed</status></task-notification>"
+            );
+            if each {
+                story.rows();
+            }
+            let report = json!({"type": "queue-operation", "operation": "enqueue", "content": text});
+            story.say(journal, 9, report);
+            let rows = story.rows();
+            let nested = rows.iter().find(|row| row.child_id == "t2").unwrap();
+            assert_eq!((nested.state, nested.late_evidence), (State::Completed, 0), "{journal} {names:?}");
+            assert_eq!(nested.parent_key.as_deref(), Some("claude-code/s#t1"), "{journal}");
+            assert_eq!(rows.len(), 3);
+        }
+    }
+}
+
+#[test]
+fn a_report_that_is_read_before_the_launch_waits_for_it() {
+    let mut story = Story::new();
+    story.prompt(0, 1, "p");
+    story.call(0, 2, "t1", "Agent");
+    let text = "<task-notification><task-id>b</task-id><status>killed</status></task-notification>";
+    story.say(0, 9, json!({"type": "queue-operation", "operation": "enqueue", "content": text}));
+    assert_eq!(story.rows().len(), 2);
+    let a = story.add(Role::Child { agent_id: "a".to_owned() }, Some("t1"));
+    story.prompt(a, 3, "p");
+    story.call(a, 4, "t2", "Agent");
+    story.result(a, 5, "t2", json!({"status": "async_launched", "agentId": "b"}));
+    let rows = story.rows();
+    assert_eq!(told(&rows)[2], ("t2", Some("claude-code/s#t1"), State::Cancelled));
+}
+
+#[test]
+fn another_agent_resumes_a_sub_agent_that_it_did_not_launch() {
+    let mut story = nested();
+    let text = "<task-notification><task-id>b</task-id><status>completed</status></task-notification>";
+    story.say(0, 9, json!({"type": "queue-operation", "operation": "enqueue", "content": text}));
+    story.call(0, 10, "m", "SendMessage");
+    story.result(0, 11, "m", json!({"resumedAgentId": "b"}));
+    let rows = story.rows();
+    let nested = rows.iter().find(|row| row.child_id == "t2#2").unwrap();
+    assert_eq!((nested.state, nested.attempt), (State::Running, 2));
+    assert_eq!(nested.parent_key.as_deref(), Some("claude-code/s#t1"));
+}
+
+#[test]
+fn a_call_that_returned_without_a_status_ends_its_agent_as_its_last_turn() {
+    let returned = |end: Option<u32>, asked_again: bool| {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        story.call(0, 2, "t", "Agent");
+        let a = story.add(Role::Child { agent_id: "a".to_owned() }, Some("t"));
+        story.prompt(a, 3, "p");
+        if let Some(second) = end {
+            story.end_turn(a, second, "m");
+        }
+        if asked_again {
+            story.prompt(a, 9, "q");
+        }
+        story.result(0, 6, "t", json!("The text of the result."));
+        let rows = story.rows();
+        (rows[1].state, rows[1].attempt, rows[1].late_evidence)
+    };
+    // Before the call returned, and after it, as where the two clocks or files differ.
+    assert_eq!(returned(Some(5), false), (State::Completed, 1, 0));
+    assert_eq!(returned(Some(7), false), (State::Completed, 1, 0));
+    assert_eq!(returned(Some(5), true), (State::Running, 2, 0));
+    // Without an end of its own nobody knows how it fared.
+    assert_eq!(returned(None, false), (State::Running, 1, 0));
+}
+
+#[test]
+fn a_result_that_names_another_agent_outranks_an_equal_prompt() {
+    for each in [false, true] {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        story.call(0, 2, "t1", "Agent");
+        story.call(0, 3, "t2", "Agent");
+        let (first, second) = (story.child("a1"), story.child("a2"));
+        for (journal, second, tool) in [(first, 4, "of-a1"), (second, 5, "of-a2")] {
+            let content = "Find it.";
+            let message = json!({"role": "user", "content": content});
+            story.say(journal, second, json!({"type": "user", "promptId": "p", "message": message}));
+            story.call(journal, second + 2, tool, "Bash");
+        }
+        if each {
+            // As far as anything tells by now, the first is the first's.
+            assert_eq!(tools(&story.rows(), "t1"), ["of-a1"]);
+        }
+        story.result(0, 10, "t1", json!({"status": "async_launched", "agentId": "a2"}));
+        let rows = story.rows();
+        assert_eq!((tools(&rows, "t1"), tools(&rows, "t2")), (vec!["of-a2"], vec!["of-a1"]), "{each}");
+        assert_eq!(rows.len(), 3);
+        // What is read afterwards goes on from there.
+        story.call(first, 12, "more-of-a1", "Bash");
+        assert_eq!(tools(&story.rows(), "t2"), ["of-a1", "more-of-a1"]);
+    }
+}
+
+fn tools<'a>(rows: &'a [Row], child_id: &str) -> Vec<&'a str> {
+    let row = rows.iter().find(|row| row.child_id == child_id).unwrap();
+    row.tools.open.iter().map(|tool| tool.tool_id.as_str()).collect()
+}
+
+#[test]
+fn thousands_of_equal_prompts_are_bound_in_the_order_of_their_calls() {
+    let journal = |count: usize| {
+        let mut story = Story::new();
+        story.prompt(0, 1, "p");
+        for at in 0..count {
+            story.call(0, 2, &format!("t{at}"), "Agent");
+        }
+        for at in 0..count {
+            let child = story.child(&format!("a{at:05}"));
+            let message = json!({"role": "user", "content": "Find it."});
+            story.say(child, 3, json!({"type": "user", "promptId": "p", "message": message}));
+        }
+        story
+    };
+    let rows = journal(2000).rows();
+    assert_eq!(rows.len(), 2001);
+    assert!(rows[1..].iter().all(|row| row.child_id.starts_with('t') && row.state == State::Running));
+    // Beyond the bound no journal gets a second child.
+    let mut story = journal(4100);
+    let rows = story.rows();
+    assert_eq!(rows.len(), 4101);
+    assert!(rows[1..].iter().all(|row| row.child_id.starts_with('t')));
+    let reports = story.pipeline.reports();
+    assert!(reports[0].diagnostics.get("too_many_children").is_some_and(|count| *count >= 4));
 }

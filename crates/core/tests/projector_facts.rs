@@ -29,7 +29,11 @@ fn the_end_of_a_turn_ends_what_it_ran() {
     for (more, left) in [
         (&["done=success"][..], &[][..]),
         (&["done=success in=1"], &[]),
-        (&["turn=2"], &[]),
+        // Another turn beside it ends nothing; one that takes its place does.
+        (&["turn=2"], &["a", "b"]),
+        (&["turn=2", "done=success"], &["a", "b"]),
+        (&["turn=2", "done=success in=1"], &[]),
+        (&["turn=2 instead=1"], &[]),
         // The end of another turn ends nothing of this one; the same turn again goes on.
         (&["done=success in=0"], &["a", "b"]),
         (&["turn=1"], &["a", "b"]),

@@ -15,5 +15,6 @@ pub mod storage;
 pub mod unsupported;
 pub mod validate;
 
+mod merging;
 mod titles;
 mod zst;

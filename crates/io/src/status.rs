@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline};
+use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
@@ -21,14 +21,13 @@ use agent_lifecycle_core::reconcile::JournalLine;
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
+use crate::merging::Merging;
 use crate::report::{FileCounts, Report};
 
-/// Items of one session held at most before they become events, so that a large session costs no more memory than this.
-const WAITING_ITEMS: usize = 65_536;
 /// Files that are named in a report: unrecognised ones, and ones with faults.
 const NAMED: usize = 32;
 /// Bytes read at once.
-const CHUNK_BYTES: usize = 256 * 1024;
+pub(crate) const CHUNK_BYTES: usize = 256 * 1024;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
@@ -215,8 +214,7 @@ impl Scan {
         let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
         let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
         let mut faults = BTreeMap::new();
-        // The session's own journal first: where a session is too large to be held, its launches are known before its
-        // sub-agents' journals are.
+        // The session's own journal first: of journals that are read equally far it comes first.
         let (own, below): (Vec<_>, Vec<_>) =
             journals.iter().partition(|(_, recognized)| recognized.role == Role::Root);
         pipeline.leave_to_others(Arc::clone(&self.sessions));
@@ -229,30 +227,14 @@ impl Scan {
                 (file, pipeline.add_journal(path, provider, recognized.clone(), told))
             })
             .collect();
-        let mut to_read: Vec<JournalId> = journals.iter().map(|(_, id)| *id).collect();
-        // A launch that is found late has its journals read once more; each finding leaves fewer of them.
-        for _ in 0..=journals.len() {
-            for (file, id) in journals.iter().filter(|(_, id)| to_read.contains(id)) {
-                let read = read_chunks(&file.path, |chunk| {
-                    pipeline.push(*id, chunk);
-                    if pipeline.waiting() > WAITING_ITEMS {
-                        pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
-                            count_fault(outcome, &mut faults);
-                        });
-                    }
-                });
-                if let Err(error) = read {
-                    self.unreadable(&file.path, &error.to_string());
-                }
-                pipeline.end(*id);
-            }
-            pipeline.settle(moment(modified), Some(self.now), &mut |_, outcome| {
+        let mut read = Merging::new(journals.iter().map(|(file, id)| (file.path.as_path(), *id)));
+        read.all(&mut pipeline, |pipeline, part| {
+            pipeline.settle_part(part, moment(modified), Some(self.now), &mut |_, outcome| {
                 count_fault(outcome, &mut faults);
             });
-            to_read = pipeline.take_again();
-            if to_read.is_empty() {
-                break;
-            }
+        });
+        for (path, why) in read.unreadable {
+            self.unreadable(&path, &why);
         }
         for session in pipeline.sessions().collect::<Vec<_>>() {
             if let Some(process) = self.processes.get(&session) {

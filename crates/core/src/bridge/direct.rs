@@ -7,8 +7,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::life::child_id as life_id;
-use super::{Bridge, Former, Item, Scope, Session};
+use super::{Bridge, Former, Item, Scope, Session, names};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, Said};
@@ -66,7 +65,8 @@ impl DirectBridge {
             let item = Item { scope, name, at, estimated: false, turn_id: None, said: &said };
             self.bridge.take(&item, false, &mut |event| events.push(event));
         }
-        let scope = event.agent_id().map(str::to_owned);
+        // The session's own agent may be named by the session's id.
+        let scope = event.agent_id().filter(|id| *id != self.session_id).map(str::to_owned);
         let item = Item {
             scope: scope.as_deref().map_or(Scope::Root, Scope::Child),
             name,
@@ -95,7 +95,7 @@ impl DirectBridge {
         let lives = &mut self.bridge.lives;
         let is_present = |id: &&str| {
             let life = lives.get(*id).filter(|life| life.attempt > 0 && !life.is_over());
-            life.is_some_and(|life| life_id(id, life.attempt) == child_id)
+            life.is_some_and(|life| names::life(id, life.attempt) == child_id)
         };
         let Some(id) = [Some(child_id), base].into_iter().flatten().find(is_present) else { return false };
         let Some(life) = lives.get_mut(id) else { return false };

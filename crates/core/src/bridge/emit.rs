@@ -8,7 +8,7 @@ use std::hash::Hasher as _;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::life::child_id;
+use super::names;
 use super::steps::Step;
 use super::{Content, Session};
 use crate::agent::{AgentEvent, ContextUse};
@@ -70,6 +70,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     fn facts(&mut self, id: &str) -> Vec<(String, Json)> {
         let life = self.life(id);
         let usage = std::mem::take(&mut life.usage);
+        let superseded = std::mem::take(&mut life.superseded);
         let Facts { agent_version, cwd, branch, usage: _, context } = std::mem::take(&mut life.facts);
         let announced = std::mem::replace(&mut life.announced, true);
         let news = (!announced).then(|| (life.title.clone(), life.model.clone()));
@@ -95,6 +96,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                 "context".to_owned(),
                 Json::Object([number("used", used)].into_iter().chain(window).collect()),
             ));
+        }
+        if !superseded.is_empty() {
+            let turns = superseded.into_iter().map(Json::Text).collect();
+            members.push(("superseded".to_owned(), Json::Array(turns)));
         }
         if !usage.is_empty() {
             members.push(("usage".to_owned(), Json::Array(usage.into_iter().map(usage_json).collect())));
@@ -131,7 +136,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         }
         let mut details = Json::Object(members);
         redact_json(&mut details);
-        let root = self.bridge.session.session_id.clone();
+        let root = self.bridge.root.clone();
         let external = self.bridge.session.external;
         let (at, estimated) = (self.item.at.clone(), self.item.estimated);
         let life = self.life(id);
@@ -148,7 +153,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             external,
             adopted_at: life.adopted_at.clone().filter(|_| external),
         };
-        let child_id = child_id(id, lineage.attempt);
+        let child_id = names::life(id, lineage.attempt);
         let event_id = self.event_id(&child_id, part);
         let event = Event {
             event_id: Cow::Owned(format!("{event_id:032x}")),

@@ -9,6 +9,7 @@ use crate::contract::{Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, MessageUsage};
 
 /// What the bridge has made of one child so far.
+#[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 #[derive(Debug, Default)]
 pub(super) struct Life {
     pub(super) attempt: u64,
@@ -18,9 +19,15 @@ pub(super) struct Life {
     pub(super) state: Option<State>,
     pub(super) reason: Option<WaitingReason>,
     pub(super) ended_at: Option<Moment>,
-    /// The turn opened last that has not ended.
-    pub(super) turn: Option<String>,
+    /// The turns that have not ended, the one opened last at the end.
+    pub(super) turns: Vec<String>,
+    /// Turns that gave way to others, until an event has told so.
+    pub(super) superseded: Vec<String>,
+    /// Whether its process or session ended while a turn was open.
+    pub(super) has_stopped: bool,
     pub(super) last_outcome: Option<Outcome>,
+    /// Whether the call that launched it has returned, so that its next turn's end is its own.
+    pub(super) has_returned: bool,
     pub(super) waits: Vec<OpenWait>,
     /// Ids and names of calls without a result, the newest last.
     pub(super) tools: VecDeque<(String, String)>,
@@ -50,10 +57,40 @@ pub const PERMISSION: &str = "permission:";
 const TOOLS: usize = 64;
 /// Open waits remembered of one child.
 pub(super) const WAITS: usize = 64;
+/// Open turns remembered of one child; a further one takes the place of the oldest.
+pub const OPEN_TURNS: usize = 64;
 /// Messages whose usage waits for an event to carry it.
 const USAGES: usize = 32;
 
 impl Life {
+    /// A turn began, or goes on. What an earlier process left open has given way, and so have waits of turns that are not open.
+    pub(super) fn open_turn(&mut self, id: &str) {
+        if std::mem::take(&mut self.has_stopped) {
+            self.superseded.append(&mut self.turns);
+        }
+        self.turns.retain(|open| open != id);
+        if self.turns.len() == OPEN_TURNS {
+            self.superseded.push(self.turns.remove(0));
+        }
+        self.turns.push(id.to_owned());
+        let turns = &self.turns;
+        self.waits.retain(|wait| wait.turn.as_ref().is_some_and(|turn| turns.contains(turn)));
+    }
+
+    /// A turn has given way to another, without an outcome.
+    pub(super) fn supersede(&mut self, id: &str) {
+        self.turns.retain(|open| open != id);
+        self.superseded.push(id.to_owned());
+        self.superseded.truncate(OPEN_TURNS);
+    }
+
+    /// Ends a turn; `false` where it is not open.
+    pub(super) fn end_turn(&mut self, id: &str) -> bool {
+        let open = self.turns.len();
+        self.turns.retain(|turn| turn != id);
+        self.turns.len() < open
+    }
+
     /// A call began.
     pub(super) fn tool(&mut self, id: &str, name: &str) {
         if self.tools.len() == TOOLS {
@@ -102,12 +139,6 @@ impl Life {
         }
         self.usage.len() >= USAGES
     }
-}
-
-/// The id of a child's life: attempts after the first have a suffix.
-#[must_use]
-pub(super) fn child_id(id: &str, attempt: u64) -> String {
-    if attempt > 1 { format!("{id}#{attempt}") } else { id.to_owned() }
 }
 
 pub(super) fn terminal(outcome: Outcome) -> State {

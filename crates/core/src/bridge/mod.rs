@@ -6,19 +6,19 @@
 pub mod direct;
 mod emit;
 mod life;
+mod names;
 mod resume;
 mod steps;
 
 use hashbrown::HashMap;
 
 use crate::agent::AgentEvent;
-use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Capabilities, Event, Kind, Moment, State, Timestamp};
 use crate::providers::Said;
 
-use life::{Life, child_id, terminal};
+use life::{Life, terminal};
 
-pub use life::PERMISSION;
+pub use life::{OPEN_TURNS, PERMISSION};
 pub use resume::{Former, FormerLife};
 use steps::Step;
 
@@ -95,6 +95,8 @@ pub struct Forgotten {
 #[derive(Debug)]
 pub struct Bridge {
     session: Session,
+    /// The id of the session's own agent.
+    root: String,
     lives: HashMap<String, Life>,
     /// Items about children beyond [`CHILDREN`].
     beyond: u64,
@@ -103,11 +105,9 @@ pub struct Bridge {
 impl Bridge {
     /// A bridge for one session.
     #[must_use]
-    pub fn new(mut session: Session) -> Self {
-        if session.session_id == SOURCE_NOTE {
-            session.session_id = format!("session:{SOURCE_NOTE}");
-        }
-        Self { session, lives: HashMap::new(), beyond: 0 }
+    pub fn new(session: Session) -> Self {
+        let root = names::root(&session.session_id);
+        Self { session, root, lives: HashMap::new(), beyond: 0 }
     }
 
     /// The source of the events.
@@ -122,11 +122,27 @@ impl Bridge {
         self.beyond
     }
 
-    /// The id of a sub-agent in the projection: its own, but where that would be taken for the session's or for a note.
+    /// The id of the session's own agent in the projection: the native one, but where that could be taken for another, or is too
+    /// long.
+    #[must_use]
+    pub fn root_name(&self) -> &str {
+        &self.root
+    }
+
+    /// The id of a sub-agent in the projection: the native one, but where that could be taken for another, or is too long.
     #[must_use]
     pub fn child_name(&self, id: &str) -> String {
-        let is_taken = id == self.session.session_id || id == SOURCE_NOTE;
-        if is_taken { format!("sub-agent:{id}") } else { id.to_owned() }
+        names::child(id, &self.session.session_id, &self.root)
+    }
+
+    /// The id of an agent that is named as a parent.
+    fn parent_name(&self, id: &str) -> String {
+        if id == self.session.session_id { self.root.clone() } else { self.child_name(id) }
+    }
+
+    /// Counts items that are dropped before they come here, for the same reason.
+    pub fn pass_over(&mut self, items: usize) {
+        self.beyond += items as u64;
     }
 
     /// Forgets a sub-agent and those below it, and names what it was told of them.
@@ -140,24 +156,32 @@ impl Bridge {
             names.extend(below);
             at += 1;
         }
-        let mut forget = |id: String| {
-            let attempts = self.lives.remove(&id)?.attempt;
-            Some(Forgotten { lives: (1..=attempts).map(|attempt| child_id(&id, attempt)).collect(), id })
-        };
-        names.into_iter().filter_map(&mut forget).collect()
+        names.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// Forgets all agents of the session, and names what it was told of them.
+    pub fn forget_all(&mut self) -> Vec<Forgotten> {
+        let mut names: Vec<String> = self.lives.keys().cloned().collect();
+        names.sort();
+        names.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    fn remove(&mut self, id: String) -> Option<Forgotten> {
+        let attempts = self.lives.remove(&id)?.attempt;
+        Some(Forgotten { lives: (1..=attempts).map(|attempt| names::life(&id, attempt)).collect(), id })
     }
 
     /// The id of the newest life of a child, in whose row what stands beside its journal belongs.
     #[must_use]
     pub fn newest_life(&self, id: &str) -> String {
-        child_id(id, self.lives.get(id).map_or(1, |life| life.attempt))
+        names::life(id, self.lives.get(id).map_or(1, |life| life.attempt))
     }
 
     /// Takes one item and hands the events it makes to `emit`, in order. With `ends_record` no further item of its record follows, so
     /// that facts which nothing has carried get an event of their own.
     pub fn take(&mut self, item: &Item<'_>, ends_record: bool, emit: &mut impl FnMut(Event<'static>)) {
         let own = match item.scope {
-            Scope::Root => self.session.session_id.clone(),
+            Scope::Root => self.root.clone(),
             Scope::Child(id) => self.child_name(id),
         };
         let about = match item.said {
@@ -165,7 +189,9 @@ impl Bridge {
                 AgentEvent::SubagentStarted { subagent_id: id, .. }
                 | AgentEvent::SubagentDone { subagent_id: id, .. },
             )
-            | Said::Confirmed { launch: id } => self.child_name(id),
+            | Said::Confirmed { launch: id }
+            | Said::Returned { launch: id }
+            | Said::Resumed { agent_id: id } => self.child_name(id),
             _ => own.clone(),
         };
         if self.lives.len() >= CHILDREN && !self.lives.contains_key(&about) {
@@ -175,20 +201,27 @@ impl Bridge {
         let mut step = Step { bridge: self, item, emit, ids: Vec::new() };
         match item.said {
             // A journal that opens with its own launch shows that its agent exists, not that it runs.
-            Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) if about == own => {
-                step.launch(&own, parent_agent_id.as_deref().unwrap_or(&own));
-            }
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
-                step.confirm_own(&own);
-                step.launch(&about, parent_agent_id.as_deref().unwrap_or(&own));
-                step.emit_evidence(&own);
+                let parent = parent_agent_id.as_ref().map(|parent| step.bridge.parent_name(parent));
+                let parent = parent.as_ref().unwrap_or(&own);
+                if about == own {
+                    step.launch(&own, parent);
+                } else {
+                    step.confirm_own(&own);
+                    step.launch(&about, parent);
+                    step.emit_evidence(&own);
+                }
             }
             Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
                 step.confirm_own(&own);
                 step.require(&about, &own);
-                let is_told = step.life(&about).state == Some(terminal(*outcome));
+                let life = step.life(&about);
+                let is_told = life.state == Some(terminal(*outcome));
+                // A turn that has ended ends its agent only where no other is open.
+                let has_ended = |turn: &str| life.turns.iter().all(|open| open != turn);
+                let goes_on = about == own && !life.turns.is_empty() && item.turn_id.is_some_and(has_ended);
                 // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
-                if !is_told {
+                if !is_told && !goes_on {
                     step.end(&about, terminal(*outcome));
                 }
                 if about != own {
@@ -201,11 +234,25 @@ impl Bridge {
                 step.confirm(&about);
                 step.emit_evidence(&own);
             }
+            Said::Returned { .. } => {
+                step.confirm_own(&own);
+                step.require(&about, &own);
+                step.confirm(&about);
+                step.returned(&about);
+                step.emit_evidence(&own);
+            }
             Said::Event(event) => {
                 step.confirm_own(&own);
                 step.own_event(&own, event);
             }
             Said::StartedAgain => step.start_again(&own),
+            Said::Resumed { .. } => {
+                step.confirm_own(&own);
+                step.require(&about, &own);
+                step.start_again(&about);
+                step.confirm(&about);
+                step.emit_evidence(&own);
+            }
             Said::Activity => {
                 step.confirm_own(&own);
                 step.emit(&own, Kind::Activity, None, None);
@@ -216,7 +263,8 @@ impl Bridge {
                     step.emit(&own, Kind::Activity, None, None);
                 }
             }
-            Said::Binding { .. } => {}
+            Said::Superseded { turn_id } => step.life(&own).supersede(turn_id),
+            Said::Binding { .. } | Said::Reported { .. } => {}
         }
         if let Said::Event(event) = item.said {
             step.remember(&about, event);
@@ -226,22 +274,26 @@ impl Bridge {
     /// The id of the session's present life, once it has one.
     #[must_use]
     pub fn root_life(&self) -> Option<String> {
-        let id = &self.session.session_id;
+        let id = &self.root;
         let attempt = self.lives.get(id).filter(|life| life.attempt > 0)?.attempt;
-        Some(child_id(id, attempt))
+        Some(names::life(id, attempt))
     }
 
     /// Where an item may begin a new life: the agent, and the id of its present life.
     #[must_use]
     pub fn may_renew(&self, item: &Item<'_>) -> Option<(String, String)> {
         let id = match (item.said, item.scope) {
-            (Said::Event(AgentEvent::SubagentStarted { subagent_id, .. }), _) => self.child_name(subagent_id),
-            (Said::Event(AgentEvent::TurnStarted { .. }), Scope::Root) => self.session.session_id.clone(),
+            (
+                Said::Event(AgentEvent::SubagentStarted { subagent_id: id, .. })
+                | Said::Resumed { agent_id: id },
+                _,
+            ) => self.child_name(id),
+            (Said::Event(AgentEvent::TurnStarted { .. }), Scope::Root) => self.root.clone(),
             (Said::StartedAgain, Scope::Child(id)) => self.child_name(id),
             _ => return None,
         };
         let attempt = self.lives.get(&id)?.attempt;
-        let life = child_id(&id, attempt);
+        let life = names::life(&id, attempt);
         Some((id, life))
     }
 

@@ -30,8 +30,8 @@ pub struct FormerLife {
     pub attempt: u64,
     /// Its state.
     pub state: State,
-    /// Its turn, where one is open.
-    pub open_turn: Option<String>,
+    /// Its open turns, the one opened last at the end.
+    pub open_turns: Vec<String>,
     /// How its last turn ended.
     pub outcome: Option<Outcome>,
 }
@@ -47,10 +47,9 @@ impl Bridge {
         emit: &mut impl FnMut(Event<'static>),
     ) {
         emit(advance(&self.session, &former.epoch, name, at));
-        let Some(FormerLife { attempt, state, open_turn, outcome }) = former.life else { return };
-        let id = self.session.session_id.clone();
-        let life =
-            Life { attempt, state: Some(state), turn: open_turn, last_outcome: outcome, ..Life::default() };
+        let Some(FormerLife { attempt, state, open_turns: turns, outcome }) = former.life else { return };
+        let id = self.root.clone();
+        let life = Life { attempt, state: Some(state), turns, last_outcome: outcome, ..Life::default() };
         self.lives.insert(id.clone(), life);
         if !state.is_terminal() {
             let said = Said::Event(AgentEvent::Exited { agent_id: None, exit_code: None, signal: None });

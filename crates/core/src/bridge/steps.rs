@@ -25,7 +25,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     }
 
     fn is_root(&self, id: &str) -> bool {
-        id == self.bridge.session.session_id
+        id == self.bridge.root
     }
 
     /// A sub-agent that was launched; launched again after its end it is a new attempt.
@@ -38,7 +38,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             _ => {
                 let known_parent = self.bridge.lives.get(parent).is_some_and(|life| life.attempt > 0);
                 let is_cycle = self.descends_from(parent, id);
-                let root = self.bridge.session.session_id.clone();
+                let root = self.bridge.root.clone();
                 let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
                 self.begin(id, Some(parent));
                 self.emit(id, Kind::Created, Some(State::Created), None);
@@ -93,6 +93,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             self.begin(id, parent);
             self.emit_facts(id, Kind::Created, Some(State::Created));
         } else {
+            self.life(id).has_returned = false;
             self.confirm_own(id);
             self.emit(id, Kind::Activity, None, None);
         }
@@ -115,8 +116,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     pub(super) fn require(&mut self, id: &str, parent: &str) {
         if self.life(id).attempt == 0 {
             // A session whose own journal was not read stays unknown, and its sub-agents say whose they are.
-            let parent =
-                if parent == id { self.bridge.session.session_id.clone() } else { parent.to_owned() };
+            let parent = if parent == id { self.bridge.root.clone() } else { parent.to_owned() };
             self.launch_inferred(id, &parent);
         }
     }
@@ -132,7 +132,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// A journal's own record proves that its owner exists and runs.
     pub(super) fn confirm_own(&mut self, id: &str) {
         if !self.is_root(id) {
-            let root = self.bridge.session.session_id.clone();
+            let root = self.bridge.root.clone();
             self.require(id, &root);
             self.confirm(id);
         } else if self.life(id).is_to_begin()
@@ -154,7 +154,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     }
 
     fn begin_root(&mut self, inferred: bool) {
-        let root = self.bridge.session.session_id.clone();
+        let root = self.bridge.root.clone();
         self.begin(&root, None);
         if inferred {
             self.step(&root, Kind::Created, State::Created);
@@ -179,8 +179,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                     self.step(id, Kind::StateChanged, State::Starting);
                 }
                 let life = self.life(id);
-                life.turn = Some(turn_id.clone());
-                life.waits.clear();
+                life.open_turn(turn_id);
                 if is_root && !life.is_over() {
                     self.change(id, State::Running, None);
                 } else {
@@ -194,6 +193,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                     crate::agent::WaitState::Blocked => "blocked",
                 };
                 let turn = self.item.turn_id.map(str::to_owned);
+                let turn = turn.or_else(|| self.life(id).turns.last().cloned());
                 let wait = OpenWait {
                     id: wait_id.clone(),
                     turn,
@@ -245,21 +245,37 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         }
     }
 
-    /// A turn's end never ends its agent: the root waits for the next prompt.
+    /// A turn's end never ends its agent: with the last open one the root waits for the next prompt.
     fn end_turn(&mut self, id: &str, outcome: Outcome) {
         let ended = self.item.turn_id.map(str::to_owned);
         let life = self.life(id);
-        let ended = ended.or_else(|| life.turn.clone());
+        let ended = ended.or_else(|| life.turns.last().cloned());
         life.waits.retain(|wait| wait.turn.is_some() && wait.turn != ended);
-        if life.turn == ended {
-            life.turn = None;
+        if ended.is_none_or(|ended| life.end_turn(&ended)) {
             life.last_outcome = Some(outcome);
         }
-        let waits = life.turn.is_none() && !life.is_over();
+        let waits = life.turns.is_empty() && !life.is_over();
+        let has_returned = life.has_returned;
         if waits && self.is_root(id) {
             self.change(id, State::Waiting, Some(WaitingReason::Prompt));
+        } else if waits && has_returned {
+            self.end(id, terminal(outcome));
         } else {
             self.settle(id);
+        }
+    }
+
+    /// The call that launched a sub-agent has returned: it ends as its last turn, at once or when that has ended.
+    pub(super) fn returned(&mut self, id: &str) {
+        let life = self.life(id);
+        if life.is_over() {
+            return;
+        }
+        life.has_returned = true;
+        if life.turns.is_empty()
+            && let Some(outcome) = life.last_outcome
+        {
+            self.end(id, terminal(outcome));
         }
     }
 
@@ -281,11 +297,14 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// The process or the session ended. Whether that was well only the last turn can say; an open one leaves it open.
     fn stop(&mut self, id: &str, failed: bool) {
         let life = self.life(id);
-        let state = match (&life.turn, life.last_outcome) {
-            (Some(_), _) if failed => State::Failed,
-            (Some(_), _) => return self.emit(id, Kind::Reconciliation, None, None),
-            (None, Some(outcome)) => terminal(outcome),
-            (None, None) => State::Cancelled,
+        let state = match (life.turns.is_empty(), life.last_outcome) {
+            (false, _) if failed => State::Failed,
+            (false, _) => {
+                life.has_stopped = true;
+                return self.emit(id, Kind::Reconciliation, None, None);
+            }
+            (true, Some(outcome)) => terminal(outcome),
+            (true, None) => State::Cancelled,
         };
         self.end(id, state);
     }
@@ -297,7 +316,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let at = self.item.at.moment();
         let life = self.life(id);
         life.waits.clear();
-        life.turn = None;
+        life.turns.clear();
         if !life.is_over() {
             life.state = Some(state);
             life.ended_at = Some(at);

@@ -5,6 +5,7 @@
 
 use super::journal::{Binding, Journal};
 use super::{JournalId, Pipeline};
+use crate::bridge::Forgotten;
 use crate::contract::limits::LINE_BYTES;
 use crate::decode::{DiagnosticLog, Framer};
 
@@ -31,15 +32,8 @@ impl Pipeline {
     pub(super) fn read_again(&mut self, session: usize, former: &str) {
         let state = &mut self.sessions[session];
         let removed = state.bridge.forget(former);
-        for child in &removed {
-            for child_id in &child.lives {
-                self.projector.remove(state.bridge.source(), child_id);
-                self.explainer.forget(state.bridge.source(), child_id);
-                self.beside.remove(&(state.bridge.source().to_owned(), child_id.clone()));
-            }
-        }
-        // What was said of them counts anew.
-        state.taken.clear();
+        self.remove(session, &removed);
+        let state = &mut self.sessions[session];
         for (at, owner) in state.tracks.clone() {
             let journal = &mut self.journals[at];
             let is_removed = |child: &str| removed.iter().any(|removed| removed.id == child);
@@ -54,12 +48,43 @@ impl Pipeline {
     }
 }
 
+impl Pipeline {
+    /// Takes back everything that was said of a session, whose journals are to be read again: what it was told by others may
+    /// have gone to the wrong agents.
+    pub(super) fn read_session_again(&mut self, session: usize) {
+        let removed = self.sessions[session].bridge.forget_all();
+        self.remove(session, &removed);
+        self.sessions[session].unplaced.clear();
+        for (at, owner) in self.sessions[session].tracks.clone() {
+            let journal = &mut self.journals[at];
+            journal.restart_for(owner);
+            let track = &mut journal.tracks[owner];
+            track.is_by_prompt = false;
+            if track.binding != Binding::Own {
+                track.binding = Binding::Unknown;
+            }
+            if !self.again.contains(&JournalId(at)) {
+                self.again.push(JournalId(at));
+            }
+        }
+    }
+
+    fn remove(&mut self, session: usize, removed: &[Forgotten]) {
+        let state = &mut self.sessions[session];
+        for child_id in removed.iter().flat_map(|child| &child.lives) {
+            self.projector.remove(state.bridge.source(), child_id);
+            self.explainer.forget(state.bridge.source(), child_id);
+            self.beside.remove(&(state.bridge.source().to_owned(), child_id.clone()));
+        }
+        // What was said of them counts anew.
+        state.taken.clear();
+    }
+}
+
 impl Journal {
     /// Starts over for the owner at this place; what the others said stays.
     fn restart_for(&mut self, owner: usize) {
-        if self.again.is_empty() {
-            self.read_before = self.read;
-        }
+        self.read_before = self.read_before.max(self.read);
         self.again.push(owner);
         self.restart();
         let track = &mut self.tracks[owner];
@@ -67,6 +92,7 @@ impl Journal {
             track.binding = Binding::Unknown;
         }
         track.pending.clear();
+        track.is_held = false;
     }
 
     fn restart(&mut self) {

@@ -3,10 +3,10 @@
 //! Input: what files beside the journals, results and prompts say. Output: the id that each journal's agent has in the projection.
 //! Invariant: a launch has at most one agent, whose records may be in several places. Never: takes longer than the journals and the launchers together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::Pipeline;
 use super::journal::{Binding, Journal};
+use super::{Part, Pipeline};
 use crate::providers::{Launches, Reader, Role};
 
 /// A sub-agent's place among the journals: the journal, and the owner in it.
@@ -14,71 +14,109 @@ type At = (usize, usize);
 
 impl Pipeline {
     /// Finds the launch of each sub-agent's journal: what a file beside it names, else what a result names, else an equal prompt.
-    /// Without a launch it is shown all the same, as itself; a launch that is found later takes it over.
-    pub(super) fn bind_journals(&mut self) {
+    /// Without a launch it is shown all the same, as itself; a launch that is found later takes it over. A part tells neither which
+    /// prompts are equal nor that there is no launch.
+    pub(super) fn bind_journals(&mut self, part: Part) {
         for session in self.pending_sessions() {
-            let unbound = self.unbound(session);
-            if unbound.is_empty() {
+            if self.is_contradicted(session) {
+                self.read_session_again(session);
                 continue;
             }
-            let mut agents = self.bound(session);
-            let mut taken: Vec<String> = agents.values().cloned().collect();
-            let mut orphans = Vec::new();
-            let mut found: Vec<(At, String)> = Vec::new();
-            for &(journal, owner) in &unbound {
-                let Some(agent_id) = agent_of(&*self.journals[journal].reader, owner) else { continue };
-                if let Some(launch) = agents.get(&agent_id) {
-                    found.push(((journal, owner), launch.clone()));
-                    continue;
-                }
-                let named = self.journals[journal].told.launch.clone().filter(|_| owner == 0);
-                if let Some(launch) = &named {
-                    self.each_launcher(session, |launches| {
-                        launches.bind(launch, &agent_id);
-                    });
-                }
-                let mut launch = named;
-                self.each_launcher(session, |launches| {
-                    launch = launch.take().or_else(|| launches.of(&agent_id).map(str::to_owned));
-                });
-                match launch.filter(|launch| !taken.contains(launch)) {
-                    Some(launch) => {
-                        taken.push(launch.clone());
-                        agents.insert(agent_id, launch.clone());
-                        found.push(((journal, owner), launch));
-                    }
-                    None => orphans.extend(self.journals[journal].reader.orphan(owner)),
-                }
+            let unbound = self.unbound(session);
+            if !unbound.is_empty() {
+                self.bind_session(session, &unbound, part);
             }
-            let mut claimed = Vec::new();
-            self.each_launcher(session, |launches| claimed.extend(launches.claim(&orphans)));
-            for at in unbound {
-                let Some(agent_id) = agent_of(&*self.journals[at.0].reader, at.1) else { continue };
-                if found.iter().any(|(bound, _)| *bound == at) {
-                    continue;
+            self.hold_back(session, part);
+        }
+    }
+
+    /// Whether a result names another agent for the launch of a journal that only an equal prompt bound, or another launch for its
+    /// agent.
+    fn is_contradicted(&mut self, session: usize) -> bool {
+        let tracks = self.sessions[session].tracks.iter().copied();
+        let by_prompt: Vec<At> =
+            tracks.filter(|&(at, owner)| self.journals[at].tracks[owner].is_by_prompt).collect();
+        if by_prompt.is_empty() {
+            return false;
+        }
+        let parents = self.launchers(session);
+        by_prompt.into_iter().any(|(at, owner)| {
+            let journal = &self.journals[at];
+            let Binding::Bound(launch) = journal.tracks[owner].binding.clone() else { return false };
+            let Some(agent_id) = agent_of(&*journal.reader, owner) else { return false };
+            parents
+                .iter()
+                .any(|&at| self.launches_at(at).is_some_and(|launches| launches.is_other(&launch, &agent_id)))
+        })
+    }
+
+    fn bind_session(&mut self, session: usize, unbound: &[At], part: Part) {
+        let mut agents = self.bound(session);
+        let mut taken: HashSet<String> = agents.values().cloned().collect();
+        let mut orphans = Vec::new();
+        let mut found: HashMap<At, String> = HashMap::new();
+        let parents = self.launchers(session);
+        for &(journal, owner) in unbound {
+            let Some(agent_id) = agent_of(&*self.journals[journal].reader, owner) else { continue };
+            if let Some(launch) = agents.get(&agent_id) {
+                found.insert((journal, owner), launch.clone());
+                continue;
+            }
+            let named = self.journals[journal].told.launch.clone().filter(|_| owner == 0);
+            let mut launch = named.clone();
+            for &at in &parents {
+                let Some(launches) = self.launches_at(at) else { continue };
+                if let Some(named) = &named {
+                    launches.bind(named, &agent_id);
                 }
-                let claim = claimed.iter().find(|(claimant, launch)| {
-                    let is_free = agents.get(&agent_id) == Some(launch) || !taken.contains(launch);
-                    *claimant == agent_id && is_free
-                });
-                if let Some((_, launch)) = claim {
-                    taken.push(launch.clone());
+                launch = launch.take().or_else(|| launches.of(&agent_id).map(str::to_owned));
+            }
+            match launch.filter(|launch| !taken.contains(launch)) {
+                Some(launch) => {
+                    taken.insert(launch.clone());
                     agents.insert(agent_id, launch.clone());
-                    found.push((at, launch.clone()));
-                } else {
-                    let track = &mut self.journals[at.0].tracks[at.1];
-                    if !track.pending.is_empty() && track.binding == Binding::Unknown {
-                        track.binding = Binding::Unattributed(agent_id);
-                    }
+                    found.insert((journal, owner), launch);
+                }
+                None => orphans.extend(self.journals[journal].reader.orphan(owner)),
+            }
+        }
+        if part == Part::All {
+            let mut claimed: HashMap<String, String> = HashMap::new();
+            let mut forgot = false;
+            for &at in &parents {
+                let Some(launches) = self.launches_at(at) else { continue };
+                forgot |= launches.forgot() > 0;
+                for (agent_id, launch) in launches.claim(&orphans) {
+                    claimed.entry(agent_id).or_insert(launch);
                 }
             }
-            for ((journal, owner), launch) in found {
-                let track = &mut self.journals[journal].tracks[owner];
-                if let Binding::Unattributed(former) = track.binding.clone() {
-                    self.read_again(session, &former);
+            for &at in unbound.iter().filter(|at| !found.contains_key(at)).collect::<Vec<_>>() {
+                let Some(agent_id) = agent_of(&*self.journals[at.0].reader, at.1) else { continue };
+                let claim = claimed.get(&agent_id);
+                let is_free =
+                    |launch: &&String| agents.get(&agent_id) == Some(*launch) || !taken.contains(*launch);
+                if let Some(launch) = claim.filter(is_free).cloned() {
+                    taken.insert(launch.clone());
+                    agents.insert(agent_id, launch.clone());
+                    found.insert(at, launch);
+                    self.journals[at.0].tracks[at.1].is_by_prompt = true;
+                    continue;
                 }
-                self.journals[journal].tracks[owner].binding = Binding::Bound(launch);
+                let track = &mut self.journals[at.0].tracks[at.1];
+                if forgot && track.binding == Binding::Unknown {
+                    // Its launch may be one that was shown and is forgotten: no second child.
+                    self.sessions[session].bridge.pass_over(track.pending.drain(..).len());
+                } else if !track.pending.is_empty() && track.binding == Binding::Unknown {
+                    track.binding = Binding::Unattributed(agent_id);
+                }
             }
+        }
+        for &at in unbound {
+            let Some(launch) = found.remove(&at) else { continue };
+            if let Binding::Unattributed(former) = self.journals[at.0].tracks[at.1].binding.clone() {
+                self.read_again(session, &former);
+            }
+            self.journals[at.0].tracks[at.1].binding = Binding::Bound(launch);
         }
     }
 
@@ -121,14 +159,22 @@ impl Pipeline {
         launch
     }
 
-    fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
-        for &(at, owner) in &self.sessions[session].tracks {
-            if let Some(launches) = self.journals[at].reader.launches(owner)
-                && !launches.is_empty()
-            {
+    pub(super) fn each_launcher(&mut self, session: usize, mut use_it: impl FnMut(&mut Launches)) {
+        for at in self.sessions[session].tracks.clone() {
+            if let Some(launches) = self.launches_at(at) {
                 use_it(launches);
             }
         }
+    }
+
+    /// The places of a session whose agents launched others.
+    fn launchers(&mut self, session: usize) -> Vec<At> {
+        let places = self.sessions[session].tracks.clone();
+        places.into_iter().filter(|at| self.launches_at(*at).is_some()).collect()
+    }
+
+    fn launches_at(&mut self, (journal, owner): At) -> Option<&mut Launches> {
+        self.journals[journal].reader.launches(owner).filter(|launches| !launches.is_empty())
     }
 }
 

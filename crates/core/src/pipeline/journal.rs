@@ -37,6 +37,10 @@ pub(super) struct Track {
     pub(super) session: usize,
     pub(super) binding: Binding,
     pub(super) pending: Vec<Pending>,
+    /// Whether nothing but an equal prompt binds it.
+    pub(super) is_by_prompt: bool,
+    /// Whether its launch is to be read before anything of it is shown.
+    pub(super) is_held: bool,
     /// The first and the last time that a record of it had, whether or not it said anything.
     pub(super) first_time: Option<Timestamp<'static>>,
     pub(super) last_time: Option<Timestamp<'static>>,
@@ -105,6 +109,7 @@ pub(super) fn name(session_id: &str, role: &Role, mapped: &Mapped, line: &[u8]) 
 }
 
 /// A pending item with its time.
+#[derive(Debug)]
 pub(super) struct Dated {
     pub(super) mapped: Mapped,
     pub(super) record: &'static str,
@@ -123,6 +128,8 @@ impl Track {
             session,
             binding: if *role == Role::Root { Binding::Own } else { Binding::Unknown },
             pending: Vec::new(),
+            is_by_prompt: false,
+            is_held: false,
             first_time: None,
             last_time: None,
             highest: None,
@@ -147,19 +154,26 @@ impl Track {
     }
 
     /// Moves what is pending to `out` with its time: a record's own, else the last of its journal, else the first that follows. A
-    /// time beyond `now` is none.
+    /// time beyond `now` is none. With `before` only what belongs before that time is moved, and what has a time.
     pub(super) fn date(
         &mut self,
         journal: usize,
         fallback: Moment,
         now: Option<Moment>,
+        before: Option<Moment>,
         out: &mut Vec<Dated>,
     ) {
         let is_past = |at: Moment| now.is_none_or(|now| at <= now);
         let is_believed = |at: &Timestamp<'_>| is_past(at.moment());
         let later = self.pending.iter().find_map(|pending| pending.at.clone().filter(is_believed));
         let first = self.first_time.clone().filter(is_believed).or(later);
-        for Pending { mapped, record, name, at, place } in self.pending.drain(..) {
+        let ready = before.map_or(self.pending.len(), |before| {
+            let is_before = |pending: &Pending| {
+                pending.place.or(first.as_ref().map(Timestamp::moment)).is_some_and(|place| place < before)
+            };
+            self.pending.iter().position(|pending| !is_before(pending)).unwrap_or(self.pending.len())
+        });
+        for Pending { mapped, record, name, at, place } in self.pending.drain(..ready) {
             let believed = at.filter(is_believed).or_else(|| self.believed.clone());
             self.believed.clone_from(&believed);
             let known = believed.or_else(|| first.clone());
@@ -192,8 +206,10 @@ impl Journal {
         let children =
             self.tracks.iter().zip(owners).filter(|(_, owner)| owner.records > 0).map(|(track, _)| {
                 let session = &sessions[track.session];
-                let child = track.binding.child().unwrap_or(&session.id);
-                (session.bridge.source().to_owned(), session.bridge.newest_life(child))
+                let bridge = &session.bridge;
+                let child = track.binding.child().map(|id| bridge.child_name(id));
+                let child = child.as_deref().unwrap_or_else(|| bridge.root_name());
+                (bridge.source().to_owned(), bridge.newest_life(child))
             });
         let unknown_records = owners.iter().map(|owner| owner.unknown_records).sum();
         if unknown_records > 0 {

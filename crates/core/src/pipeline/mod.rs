@@ -5,32 +5,35 @@
 
 mod again;
 mod bind;
+mod elsewhere;
 mod journal;
+mod settle;
 mod tell;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::bridge::{Bridge, Content, Item, Scope, Session};
+use crate::bridge::{Bridge, Content, Session};
 use crate::contract::limits::LINE_BYTES;
-use crate::contract::{Capabilities, Capability, Event, Moment, Refusal};
+use crate::contract::{Capabilities, Capability, Refusal};
 use crate::decode::parser::{line, log_json_fault};
 use crate::decode::{DiagnosticCode, DiagnosticLog, Framer};
-use crate::project::explain::{Explainer, Explanation, Origin};
+use crate::project::explain::{Explainer, Explanation};
 use crate::project::rows::{Beside, BesideAll};
 use crate::project::{Applied, Config, Projector};
-use crate::providers::{Line, Provider, Recognized, RecordFault, Told};
+use crate::providers::{Line, Provider, Recognized, RecordFault, Told, native_id};
 
 pub use tell::Telling;
 
+pub use settle::Part;
+
 use journal::{Binding, Dated, Journal, Pending, Track, name};
+use settle::apply;
 
 /// The constant epoch of sessions on disk: their journals have no sequences that could start anew.
 pub const FILE_EPOCH: &str = "file";
 /// Records of unknown type, of a hundred, above which a row is degraded.
 const DEGRADED_PERCENT: u64 = 20;
-/// Items remembered of a session of which an agent has several journals.
-const REPEATS: usize = 4 * 1024 * 1024;
 
 /// Names a journal of one pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,8 @@ struct SessionState {
     is_pending: bool,
     /// Whether hooks speak of it.
     has_hooks: bool,
+    /// What was said of sub-agents whose launch is not known yet.
+    unplaced: Vec<Dated>,
     /// Whether its journals say again what was said before, in this process or an earlier one.
     is_repeated: bool,
     /// Items that were taken, by name, where an agent of the session has several journals: copies repeat records.
@@ -222,72 +227,6 @@ impl Pipeline {
         self.waiting
     }
 
-    /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
-    /// `fallback` is the time of records for which their journals give none. With `now`, a time beyond it is not
-    /// believed: the record takes the last one that is.
-    pub fn settle(
-        &mut self,
-        fallback: Moment,
-        now: Option<Moment>,
-        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
-    ) {
-        self.bind_journals();
-        self.waiting = 0;
-        for session in self.pending_sessions() {
-            let mut merged = Vec::new();
-            let (mut agents, mut has_copies) = (HashSet::new(), false);
-            let state = &mut self.sessions[session];
-            state.is_pending = false;
-            state.tracks.sort_by(|left, right| {
-                let path = |at: usize| &self.journals[at].path;
-                path(left.0).cmp(path(right.0)).then(left.cmp(right))
-            });
-            for &(journal, owner) in &state.tracks {
-                let track = &mut self.journals[journal].tracks[owner];
-                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
-                track.date(journal, fallback, now, &mut merged);
-            }
-            // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
-            merged.sort_by_key(|dated| dated.place);
-            let SessionState { bridge, taken, is_repeated, .. } = state;
-            let is_first = !*is_repeated;
-            for (at, dated) in merged.iter().enumerate() {
-                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
-                    continue;
-                }
-                let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
-                let (journal, record, offset) = (*journal, *record, mapped.context.offset);
-                let item = Item {
-                    scope: child.as_deref().map_or(Scope::Root, Scope::Child),
-                    name: *name,
-                    at: time.clone(),
-                    estimated: *estimated,
-                    turn_id: mapped.context.turn_id.as_deref(),
-                    said: &mapped.said,
-                };
-                // Only the projection knows what authorities said.
-                if let Some((id, life)) = bridge.may_renew(&item)
-                    && let Some(record) = self.projector.record(bridge.source(), &life)
-                    && let Some(ended_at) = record.ended_at()
-                {
-                    bridge.end(&id, record.state, ended_at);
-                }
-                let (projector, explainer) = (&mut self.projector, &mut self.explainer);
-                let mut emit = |event: Event<'static>| {
-                    let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)), is_first);
-                    explainer.note(&event, &outcome, Origin { journal, offset, record });
-                    on_event(&event, &outcome);
-                };
-                let next = merged.get(at + 1);
-                let ends_record =
-                    next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
-                bridge.take(&item, ends_record, &mut emit);
-            }
-            self.tell_beside(session);
-        }
-    }
-
     /// The projection.
     #[must_use]
     pub fn projector(&self) -> &Projector {
@@ -389,7 +328,7 @@ impl Pipeline {
             let place = (provider, owner.session_id.clone());
             let session = *self.places.entry(place).or_insert_with(|| {
                 let session = Session {
-                    source: format!("{provider}/{}", owner.session_id),
+                    source: format!("{provider}/{}", native_id(&owner.session_id).unwrap_or_default()),
                     provider: provider.to_owned(),
                     session_id: owner.session_id.clone(),
                     epoch: FILE_EPOCH.to_owned(),
@@ -403,6 +342,7 @@ impl Pipeline {
                     tracks: Vec::new(),
                     is_pending: false,
                     has_hooks: false,
+                    unplaced: Vec::new(),
                     is_repeated: self.is_restored,
                     taken: HashSet::new(),
                 });
@@ -412,14 +352,4 @@ impl Pipeline {
             journal.tracks.push(Track::new(session, &owner.role));
         }
     }
-}
-
-/// Applies an event of the bridge.
-fn apply(
-    projector: &mut Projector,
-    event: &Event<'_>,
-    received_at: Option<Moment>,
-    is_first: bool,
-) -> Outcome {
-    if is_first { projector.apply_once(event, received_at) } else { projector.apply(event, received_at) }
 }

@@ -4,15 +4,20 @@
 //! Invariant: the same events give the same facts, live or replayed. Never: decides a state.
 
 use std::collections::VecDeque;
+use std::hash::Hasher as _;
 
 use serde::Serialize;
+use siphasher::sip::SipHasher24;
 
 use crate::agent::{ContextUse, Outcome};
+use crate::bridge::OPEN_TURNS;
 use crate::contract::{Moment, WaitingReason};
 use crate::json::Json;
 
 /// Turns that a row names.
 pub const RECENT_TURNS: usize = 32;
+/// Messages whose tokens a further line of theirs may replace.
+const COUNTED: usize = 64;
 /// Open tools and open waits that are kept by name.
 pub const OPEN: usize = 64;
 /// UTF-8 bytes of a text that is kept; a longer one is left out, never cut.
@@ -35,6 +40,8 @@ pub struct Facts {
     pub place: Place,
     /// The newest turn.
     pub turn: Option<Turn>,
+    /// The turns that go on, the one opened last at the end.
+    pub(super) open_turns: Vec<String>,
     /// All turns.
     pub turns: Turns,
     /// Tools.
@@ -110,6 +117,8 @@ pub struct OpenTool {
     pub name: String,
     /// Since when.
     pub since: Moment,
+    #[serde(skip)]
+    pub(super) turn_id: Option<String>,
 }
 
 /// A wait that goes on.
@@ -139,7 +148,7 @@ pub struct Usage {
     /// Written.
     pub output: u64,
     #[serde(skip)]
-    pub(super) last: Option<(String, [u64; 3])>,
+    pub(super) counted: VecDeque<(u64, [u64; 3])>,
 }
 
 /// How a process ended.
@@ -203,6 +212,11 @@ impl Facts {
         {
             self.context = Some(ContextUse { used, window: tokens(context, "window") });
         }
+        if let Some(Json::Array(turns)) = facts.get("superseded") {
+            for turn in turns.iter().filter_map(Json::text) {
+                self.close_turn(turn);
+            }
+        }
         if let Some(Json::Array(messages)) = facts.get("usage") {
             let usage = self.usage.get_or_insert_default();
             for message in messages {
@@ -241,7 +255,8 @@ impl Facts {
                     && self.tools.open.len() < OPEN
                 {
                     let (tool_id, name) = (id.to_owned(), name.to_owned());
-                    self.tools.open.push(OpenTool { tool_id, name, since: at });
+                    let turn_id = self.turn_of(turn_id);
+                    self.tools.open.push(OpenTool { tool_id, name, since: at, turn_id });
                 }
             }
             "tool.finished" => {
@@ -259,7 +274,7 @@ impl Facts {
                         reason: waiting_reason(said(agent, "state"), reason),
                         since: at,
                         text: reason.filter(|text| reason_word(text).is_none()).map(str::to_owned),
-                        turn_id: turn_id.map(str::to_owned),
+                        turn_id: self.turn_of(turn_id),
                     });
                 }
             }
@@ -279,17 +294,27 @@ impl Facts {
         }
     }
 
-    /// At most one turn is open: another one supersedes it, without an outcome, and what it waited for or ran. The same one again
-    /// goes on.
+    /// The turn that something belongs to: the one that is named, else the one opened last.
+    fn turn_of(&self, named: Option<&str>) -> Option<String> {
+        named.or(self.open_turns.last().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// Opens a turn beside those that are open. The same one again goes on.
     fn start_turn(&mut self, id: &str) {
-        let again = self.turn.as_ref().is_some_and(|turn| turn.turn_id == id);
+        let is_open = self.open_turns.iter().any(|turn| turn == id);
+        let again = is_open || self.turn.as_ref().is_some_and(|turn| turn.turn_id == id);
         self.turn = Some(Turn { turn_id: id.to_owned(), open: true, outcome: None });
+        self.open_turns.retain(|turn| turn != id);
+        if self.open_turns.len() == OPEN_TURNS {
+            self.open_turns.remove(0);
+        }
+        self.open_turns.push(id.to_owned());
+        self.waits.retain(|wait| is_of(&self.open_turns, wait.turn_id.as_ref()));
+        self.tools.open.retain(|tool| again || is_of(&self.open_turns, tool.turn_id.as_ref()));
         if again {
             self.record_outcome(id, None);
             return;
         }
-        self.waits.clear();
-        self.tools.open.clear();
         self.turns.count += 1;
         if self.turns.recent.len() == RECENT_TURNS {
             self.turns.recent.pop_front();
@@ -297,16 +322,26 @@ impl Facts {
         self.turns.recent.push_back(PastTurn { turn_id: id.to_owned(), outcome: None });
     }
 
-    /// Ends the turn `id`, else the open one, with its waits; what its tools do is then no longer known to go on.
+    /// Ends the turn `id`, else the one opened last, with its waits; what its tools do is then no longer known to go on.
     fn end_turn(&mut self, id: Option<&str>, outcome: Option<Outcome>) {
-        let newest = self.turn.as_ref().map(|turn| turn.turn_id.clone());
-        let Some(ended) = id.map(str::to_owned).or_else(|| newest.clone()) else { return };
-        if newest.as_ref() == Some(&ended) {
-            self.turn = Some(Turn { turn_id: ended.clone(), open: false, outcome });
-            self.tools.open.clear();
+        let newest = || self.turn.as_ref().map(|turn| turn.turn_id.clone());
+        let Some(ended) = self.turn_of(id).or_else(newest) else { return };
+        self.close_turn(&ended);
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.turn_id == ended) {
+            turn.outcome = outcome;
         }
         self.record_outcome(&ended, outcome);
         self.waits.retain(|wait| wait.turn_id.as_ref().is_some_and(|turn| *turn != ended));
+    }
+
+    /// A turn goes on no longer.
+    fn close_turn(&mut self, id: &str) {
+        let Some(at) = self.open_turns.iter().position(|turn| turn == id) else { return };
+        self.open_turns.remove(at);
+        if let Some(turn) = self.turn.as_mut().filter(|turn| turn.turn_id == id) {
+            turn.open = false;
+        }
+        self.tools.open.retain(|tool| is_of(&self.open_turns, tool.turn_id.as_ref()));
     }
 
     fn record_outcome(&mut self, id: &str, outcome: Option<Outcome>) {
@@ -314,6 +349,11 @@ impl Facts {
             turn.outcome = outcome;
         }
     }
+}
+
+/// Whether it belongs to one of the turns.
+fn is_of(turns: &[String], turn: Option<&String>) -> bool {
+    turn.is_some_and(|turn| turns.contains(turn))
 }
 
 /// A number of tokens.
@@ -329,14 +369,19 @@ impl Usage {
     fn add(&mut self, usage: &Json) {
         let Some(message) = said(usage, "messageId") else { return };
         let tokens = ["input", "cached", "output"].map(|key| tokens(usage, key).unwrap_or(0));
-        let [input, cached, output] = match &self.last {
-            Some((id, counted)) if id == message => *counted,
-            _ => [0; 3],
-        };
+        let mut hasher = SipHasher24::new();
+        hasher.write(message.as_bytes());
+        let message = hasher.finish();
+        let known = self.counted.iter().position(|(counted, _)| *counted == message);
+        let [input, cached, output] =
+            known.and_then(|at| self.counted.remove(at)).map_or([0; 3], |(_, counted)| counted);
         let replace = |sum: u64, new: u64, old: u64| sum.saturating_add(new).saturating_sub(old);
         self.input = replace(self.input, tokens[0], input);
         self.cached = replace(self.cached, tokens[1], cached);
         self.output = replace(self.output, tokens[2], output);
-        self.last = Some((message.to_owned(), tokens));
+        if self.counted.len() == COUNTED {
+            self.counted.pop_front();
+        }
+        self.counted.push_back((message, tokens));
     }
 }

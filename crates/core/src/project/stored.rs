@@ -92,7 +92,7 @@ stored! {
     };
     Facts {
         provider: "provider", session_id: "sessionId", agent_version: "agentVersion", title: "title", model: "model",
-        place: "place", turn: "turn", turns: "turns", tools: "tools", waits: "waits", usage: "usage", context: "context",
+        place: "place", turn: "turn", open_turns: "openTurns", turns: "turns", tools: "tools", waits: "waits", usage: "usage", context: "context",
         exit: "exit"
     };
     Place { cwd: "cwd", branch: "branch" };
@@ -100,9 +100,9 @@ stored! {
     PastTurn { turn_id: "turnId", outcome: "outcome" };
     Turns { count: "count", recent: "recent" };
     Tools { count: "count", open: "open" };
-    OpenTool { tool_id: "toolId", name: "name", since: "since" };
+    OpenTool { tool_id: "toolId", name: "name", since: "since", turn_id: "turnId" };
     Wait { wait_id: "waitId", reason: "reason", since: "since", text: "text", turn_id: "turnId" };
-    Usage { input: "input", cached: "cached", output: "output", last: "last" };
+    Usage { input: "input", cached: "cached", output: "output", counted: "counted" };
     ContextUse { used: "used", window: "window" };
     Accepted { ids: "ids", newest: "newest" };
     Exit { at: "at", code: "code", signal: "signal" };

@@ -22,25 +22,31 @@ impl<V> Bounded<V> {
         Self { capacity, next: 0, entries: HashMap::new(), order: VecDeque::new() }
     }
 
-    pub(super) fn insert(&mut self, key: u64, value: V) {
+    /// Gives the entry whose place it takes, or one that had the same key.
+    pub(super) fn insert(&mut self, key: u64, value: V) -> Option<(u64, V)> {
         let age = self.next;
         self.next += 1;
-        self.entries.insert(key, (age, value));
+        let mut replaced = self.entries.insert(key, (age, value)).map(|entry| (key, entry.1));
         self.order.push_back((age, key));
         while self.entries.len() > self.capacity {
             let Some((age, key)) = self.order.pop_front() else { break };
             if self.is_live(age, key) {
-                self.entries.remove(&key);
+                replaced = self.entries.remove(&key).map(|entry| (key, entry.1));
             }
         }
         if self.order.len() > 2 * self.capacity {
             let entries = &self.entries;
             self.order.retain(|(age, key)| entries.get(key).is_some_and(|entry| entry.0 == *age));
         }
+        replaced
     }
 
     fn is_live(&self, age: u64, key: u64) -> bool {
         self.entries.get(&key).is_some_and(|entry| entry.0 == age)
+    }
+
+    pub(super) fn get(&self, key: u64) -> Option<&V> {
+        self.entries.get(&key).map(|entry| &entry.1)
     }
 
     pub(super) fn get_mut(&mut self, key: u64) -> Option<&mut V> {

@@ -13,13 +13,13 @@ mod provider;
 mod say;
 mod shape;
 
-pub use ids::id as native_id;
+pub use ids::{hashed as hashed_id, id as native_id};
 pub use launches::{Launches, Orphan, PromptKey};
 pub use provider::{
     Line, Owner, Place, ProcessClaim, Provider, Reader, Recognized, RecordFault, Role, Told, gather,
 };
 
-use crate::agent::{AgentEvent, ContextUse};
+use crate::agent::{AgentEvent, ContextUse, Outcome};
 use crate::contract::Timestamp;
 
 /// The providers that this package brings.
@@ -64,12 +64,38 @@ pub enum Said {
     Activity,
     /// Facts beside the events.
     Facts(Facts),
+    /// The turn gave way to the one that begins next; how it ended is not known.
+    Superseded {
+        /// The turn.
+        turn_id: String,
+    },
     /// The agent whose journal it is was asked to go on: where it had ended, a new life of it began.
     StartedAgain,
     /// The sub-agent launched as `launch` (the id of its `subagent.started`) confirmed that it exists; it stays live.
     Confirmed {
         /// The id of the launch.
         launch: String,
+    },
+    /// The call that launched a sub-agent has returned, and does not tell how the sub-agent fared: its own last turn does.
+    Returned {
+        /// The id of the launch.
+        launch: String,
+    },
+    /// A background task that this agent did not launch has ended, as a report tells. It may be a sub-agent of another one.
+    Reported {
+        /// The call that launched it.
+        tool_use_id: Option<String>,
+        /// The task's own id; a sub-agent's own id, where it is one.
+        agent_id: Option<String>,
+        /// How it ended.
+        outcome: Outcome,
+        /// What the report says.
+        summary: Option<String>,
+    },
+    /// A sub-agent of the session was asked to go on. Where it had ended, a new life of it began.
+    Resumed {
+        /// The sub-agent's own id. The pipeline puts the id of its launch in its place.
+        agent_id: String,
     },
     /// The journal of the sub-agent `agent_id` belongs to the launch `launch`.
     Binding {

@@ -62,6 +62,9 @@ pub(crate) fn event(words: &str) -> Event<'static> {
                         .push(format!(r#""agent":{{"kind":"turn.started","turnId":{}}}"#, quoted(value))),
                     "done" => details
                         .push(format!(r#""agent":{{"kind":"agent.done","outcome":{}}}"#, quoted(value))),
+                    "instead" => {
+                        details.push(format!(r#""facts":{{"superseded":[{}]}}"#, quoted(value)));
+                    }
                     "in" => details.push(format!(r#""turnId":{}"#, quoted(value))),
                     "extra" => details.push(format!(r#""extra":{value}"#)),
                     _ => panic!("no such word: {word}"),

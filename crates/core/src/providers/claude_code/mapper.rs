@@ -230,9 +230,12 @@ impl Mapper {
     }
 
     fn open_turn(&mut self, turn_id: String, prompt_text: Option<String>, say: &mut Say<'_>) {
-        self.turns.start(turn_id.clone());
+        let superseded = self.turns.start(turn_id.clone());
         self.command = None;
         self.is_asked = false;
+        if let Some(turn_id) = superseded {
+            say.said(Said::Superseded { turn_id });
+        }
         say.turn = Some(turn_id.clone());
         say.event(AgentEvent::TurnStarted { turn_id, agent_id: None, prompt_text });
     }

@@ -6,7 +6,7 @@
 use super::calls::{Call, CallKind, CallResult, Status};
 use super::content::{Block, Input};
 use super::mapper::Mapper;
-use super::notification::Notification;
+use super::notification::{Notification, TaskReport};
 use super::record::{Message, Record, filled};
 use super::reports::Way;
 use super::turns::Place;
@@ -119,10 +119,13 @@ impl Mapper {
             CallKind::Tool => tool_finished(call_id, outcome, say),
             CallKind::Message => {
                 tool_finished(call_id, outcome, say);
-                let resumed = resumed.filter(|_| !is_error);
-                if let Some((launch, title)) = resumed.and_then(|agent| self.launches.restart(&agent)) {
+                let Some(agent_id) = resumed.filter(|_| !is_error) else { return };
+                if let Some((launch, title)) = self.launches.restart(&agent_id) {
                     say.event(subagent_started(launch.clone(), title, None));
                     say.said(Said::Confirmed { launch });
+                } else {
+                    // Another journal may have told that it ended, or have launched it.
+                    say.said(Said::Resumed { agent_id });
                 }
             }
             CallKind::Workflow => {
@@ -137,15 +140,17 @@ impl Mapper {
                 let end = match status {
                     _ if is_error => Some(Outcome::Error),
                     Status::Ended(outcome) => Some(outcome),
-                    Status::Launched | Status::Unknown => None,
-                    // The journals of sub-agents have no `toolUseResult`.
-                    Status::Absent => (!in_background).then_some(Outcome::Success),
+                    Status::Launched | Status::Unknown | Status::Absent => None,
                 };
+                self.bound(&call_id, agent_id, say);
                 if let Some(outcome) = end {
-                    self.bound(&call_id, agent_id, say);
                     self.subagent_done(call_id, outcome, say);
+                } else if status == Status::Absent && !in_background {
+                    // The journals of sub-agents have no `toolUseResult`.
+                    self.launches.returned(&call_id, say.moment());
+                    say.said(Said::Returned { launch: call_id });
                 } else {
-                    self.launched(call_id, agent_id, say);
+                    say.said(Said::Confirmed { launch: call_id });
                 }
             }
         }
@@ -193,12 +198,19 @@ impl Mapper {
                 Some("killed" | "cancelled" | "canceled") => Outcome::Cancelled,
                 Some(_) => Outcome::Error,
             };
-            // Other background tasks are no sub-agents: their reports end none.
-            if let Some(launch) = self.launches.find(report.tool_use_id, report.task_id)
-                && self.reports.is_new(&launch, &report, way, say.moment())
+            let TaskReport { tool_use_id, task_id, summary, .. } = report;
+            let summary = summary.and_then(|text| cut(text, limits::TEXT));
+            let Some(launch) = self.launches.find(tool_use_id, task_id) else {
+                let (tool_use_id, agent_id) = (tool_use_id.and_then(id), task_id.and_then(id));
+                let Some(of) = tool_use_id.as_deref().or(agent_id.as_deref()) else { continue };
+                if self.reports.is_new(of, &report, way, say.moment()) {
+                    say.said(Said::Reported { tool_use_id, agent_id, outcome, summary });
+                }
+                continue;
+            };
+            if self.reports.is_new(&launch, &report, way, say.moment())
                 && self.launches.finish_reported(&launch, outcome, say.moment())
             {
-                let summary = report.summary.and_then(|text| cut(text, limits::TEXT));
                 say.event(AgentEvent::SubagentDone { subagent_id: launch, outcome, summary });
             }
         }

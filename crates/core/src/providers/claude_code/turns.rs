@@ -93,12 +93,13 @@ impl Turns {
             .unwrap_or_default()
     }
 
-    /// Opens the turn `id`; one that is still open is superseded.
-    pub(super) fn start(&mut self, id: String) {
+    /// Opens the turn `id`; one that is still open is superseded, and given back.
+    pub(super) fn start(&mut self, id: String) -> Option<String> {
         self.used.remember(fingerprint(&id));
-        if let Some(turn) = self.open.replace(Turn::new(id)) {
-            self.past = Some(turn.pass(false));
-        }
+        let superseded = self.open.replace(Turn::new(id))?;
+        let id = superseded.id.clone();
+        self.past = Some(superseded.pass(false));
+        Some(id)
     }
 
     /// Ends the open turn.

@@ -87,9 +87,9 @@ impl Approvals {
         self.open.retain(|open| open.turn.as_deref().is_some_and(|of| of != turn));
     }
 
-    /// Another turn began; what an earlier one waited for is over.
-    pub(super) fn clear(&mut self) {
-        self.open.clear();
+    /// Another turn began; what one waited for that is not open is over.
+    pub(super) fn keep(&mut self, is_open: impl Fn(&str) -> bool) {
+        self.open.retain(|open| open.turn.as_deref().is_some_and(&is_open));
     }
 }
 

@@ -40,11 +40,10 @@ impl Mapper {
         });
     }
 
-    /// A turn of a sub-agent ended, and no other is open: the sub-agent has ended.
+    /// A turn of a sub-agent ended, and with it the sub-agent, unless another turn of this life is open. Which turns are of this life
+    /// is not for this journal to say: its parent's may have told that an earlier one ended.
     pub(super) fn own_end(&mut self, outcome: Outcome, summary: Option<String>, say: &mut Say<'_>) {
-        if let Role::Child { agent_id } = &self.role
-            && self.turns.open_id().is_none()
-        {
+        if let Role::Child { agent_id } = &self.role {
             say.event(AgentEvent::SubagentDone { subagent_id: agent_id.clone(), outcome, summary });
         }
     }
@@ -58,7 +57,9 @@ impl Mapper {
         say: &mut Say<'_>,
     ) {
         let Some(subagent_id) = filled(thread).and_then(id) else { return };
-        if matches!(&self.role, Role::Child { agent_id } if *agent_id == subagent_id) {
+        // The thread itself, or the session's own agent, is nobody's sub-agent.
+        let is_own = matches!(&self.role, Role::Child { agent_id } if *agent_id == subagent_id);
+        if is_own || subagent_id == self.session_id {
             return;
         }
         let outcome = match what.text() {

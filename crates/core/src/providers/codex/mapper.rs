@@ -23,6 +23,7 @@ use crate::providers::{Mapped, Role, Said, Told};
 /// See the module. One mapper per journal.
 #[derive(Debug)]
 pub(super) struct Mapper {
+    pub(super) session_id: String,
     pub(super) role: Role,
     pub(super) parent: Option<String>,
     has_begun: bool,
@@ -32,14 +33,22 @@ pub(super) struct Mapper {
     approvals: Approvals,
     usage: Usage,
     pub(super) known: Known,
+    /// A prompt before any turn: of a turn whose start follows, or of one whose start this version does not record.
+    held: Option<Held>,
     /// Whether the session was closed, and nothing has begun since.
     has_stopped: bool,
 }
 
+#[derive(Debug)]
+struct Held {
+    prompt_text: Option<String>,
+}
+
 impl Mapper {
     /// A mapper that has read nothing.
-    pub(super) fn new(role: Role, parent: Option<String>, told: &Told) -> Self {
+    pub(super) fn new(session_id: String, role: Role, parent: Option<String>, told: &Told) -> Self {
         Self {
+            session_id,
             role,
             parent,
             has_begun: false,
@@ -49,6 +58,7 @@ impl Mapper {
             approvals: Approvals::default(),
             usage: Usage::default(),
             known: Known::new(told.title.as_deref()),
+            held: None,
             has_stopped: false,
         }
     }
@@ -74,6 +84,7 @@ impl Mapper {
             }
             return;
         }
+        self.work_on_held(kind, payload, &mut say);
         say.turn = filled(&payload.turn_id).and_then(id).or_else(|| self.turns.open_id().map(str::to_owned));
         match kind {
             "turn_context" => {
@@ -90,7 +101,7 @@ impl Mapper {
                 self.end_turn(payload, Outcome::Cancelled, &payload.reason, &mut say);
             }
             "event_msg/error" => self.end_turn(payload, Outcome::Error, &payload.message, &mut say),
-            "event_msg/user_message" => self.prompt(payload.message.text(), &mut say),
+            "event_msg/user_message" => self.hear(payload.message.text(), &mut say),
             "response_item/message" if record.is_bare => self.bare_message(payload, &mut say),
             "event_msg/item_completed" => self.item(payload, &mut say),
             "event_msg/sub_agent_activity" => {
@@ -133,18 +144,39 @@ impl Mapper {
 
     fn turn_started(&mut self, start: &Payload<'_>, say: &mut Say<'_>) {
         let turn_id = filled(&start.turn_id).and_then(id).unwrap_or_else(|| self.turns.name("task"));
-        let goes_on = self.turns.has_run || self.has_stopped;
-        if !self.turns.start(&turn_id) {
-            return;
-        }
+        let goes_on = self.goes_on();
+        let Some(superseded) = self.turns.start(&turn_id) else { return };
         self.known.window(start);
-        self.open_turn(turn_id, None, goes_on, say);
+        let held = self.held.take();
+        if held.is_some() {
+            // The first prompt of the turn; a later one is steering.
+            self.turns.prompt();
+        }
+        self.open_turn(turn_id, superseded, held.and_then(|held| held.prompt_text), goes_on, say);
+    }
+
+    /// Whether a turn that starts now is not the first of its life. A closed session has left no turn open.
+    fn goes_on(&mut self) -> bool {
+        if self.has_stopped {
+            self.turns.give_up();
+        }
+        self.turns.has_run || self.has_stopped
     }
 
     /// Says that a turn began; `goes_on` where the agent may have ended before, of which others can know more.
-    fn open_turn(&mut self, turn_id: String, prompt_text: Option<String>, goes_on: bool, say: &mut Say<'_>) {
+    fn open_turn(
+        &mut self,
+        turn_id: String,
+        superseded: Vec<String>,
+        prompt_text: Option<String>,
+        goes_on: bool,
+        say: &mut Say<'_>,
+    ) {
         self.has_stopped = false;
-        self.approvals.clear();
+        for turn_id in superseded {
+            say.said(Said::Superseded { turn_id });
+        }
+        self.approvals.keep(|turn| self.turns.is_open(turn));
         say.turn = Some(turn_id.clone());
         if goes_on {
             self.usage.start_again();
@@ -162,9 +194,9 @@ impl Mapper {
         // An end without a start, as where the lines before are lost: there was such a turn.
         let is_untold = named.clone().filter(|_| !self.turns.has_run);
         if let Some(turn_id) = is_untold
-            && self.turns.start(&turn_id)
+            && let Some(superseded) = self.turns.start(&turn_id)
         {
-            self.open_turn(turn_id, None, false, say);
+            self.open_turn(turn_id, superseded, None, false, say);
         }
         let Some(ended) = self.turns.end(named) else { return };
         self.approvals.end_turn(&ended);
@@ -174,14 +206,46 @@ impl Mapper {
         self.own_end(outcome, summary, say);
     }
 
-    fn prompt(&mut self, text: Option<&str>, say: &mut Say<'_>) {
+    /// A prompt. Before any turn it waits for what shows which turn it is of.
+    fn hear(&mut self, text: Option<&str>, say: &mut Say<'_>) {
         let prompt_text = text.and_then(|text| cut(text, limits::TEXT));
+        if self.turns.is_marked() {
+            self.prompt(prompt_text, say);
+        } else {
+            self.held.get_or_insert(Held { prompt_text });
+            say.said(Said::Activity);
+        }
+    }
+
+    /// The start of a turn takes a held prompt; work without one shows that this version records no starts.
+    fn work_on_held(&mut self, kind: &str, payload: &Payload<'_>, say: &mut Say<'_>) {
+        let is_beside = match kind {
+            "turn_context"
+            | "world_state"
+            | "compacted"
+            | "event_msg/token_count"
+            | "event_msg/task_started"
+            | "event_msg/turn_started"
+            | "event_msg/user_message"
+            | "" => true,
+            "event_msg/item_completed" => {
+                matches!(&payload.item, Shape(Some(item)) if item.kind.text() == Some("UserMessage"))
+            }
+            "response_item/message" => payload.role.text() != Some("assistant"),
+            _ => false,
+        };
+        if !is_beside && let Some(Held { prompt_text }) = self.held.take() {
+            self.prompt(prompt_text, say);
+        }
+    }
+
+    fn prompt(&mut self, prompt_text: Option<String>, say: &mut Say<'_>) {
         match self.turns.prompt() {
             Prompt::Starts => {
                 let turn_id = self.turns.name("user");
-                let goes_on = self.turns.has_run || self.has_stopped;
-                self.turns.start_unmarked(&turn_id);
-                self.open_turn(turn_id, prompt_text, goes_on, say);
+                let goes_on = self.goes_on();
+                let superseded = self.turns.start_unmarked(&turn_id);
+                self.open_turn(turn_id, superseded, prompt_text, goes_on, say);
             }
             Prompt::First if prompt_text.is_some() => {
                 say.event(AgentEvent::Metadata { agent_id: None, title: None, prompt_text, model: None });
@@ -202,14 +266,14 @@ impl Mapper {
             added.iter().any(|start| text.trim_start().starts_with(start))
         };
         if !text.is_some_and(is_added) {
-            self.prompt(text, say);
+            self.prompt(text.and_then(|text| cut(text, limits::TEXT)), say);
         }
     }
 
     fn item(&mut self, completed: &Payload<'_>, say: &mut Say<'_>) {
         let Shape(Some(item)) = &completed.item else { return };
         match item.kind.text() {
-            Some("UserMessage") => self.prompt(item.content.0.as_deref(), say),
+            Some("UserMessage") => self.hear(item.content.0.as_deref(), say),
             Some("SubAgentActivity") => {
                 self.activity(&item.activity, &item.agent_thread_id, &item.agent_path, say);
             }

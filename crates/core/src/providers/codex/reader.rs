@@ -20,7 +20,8 @@ impl JournalReader {
     #[must_use]
     pub fn new(recognized: &Recognized, told: &Told) -> Self {
         let Recognized { session_id, role, parent } = recognized.clone();
-        Self { owner: [Owner::new(session_id, role.clone())], mapper: Mapper::new(role, parent, told) }
+        let mapper = Mapper::new(session_id.clone(), role.clone(), parent, told);
+        Self { owner: [Owner::new(session_id, role)], mapper }
     }
 }
 

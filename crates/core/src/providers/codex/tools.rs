@@ -51,7 +51,9 @@ impl Tools {
         });
         match self.early.remove(key) {
             Some(outcome) => say.event(AgentEvent::ToolFinished { tool_id, agent_id: None, outcome }),
-            None => self.open.insert(key, tool_id),
+            None => {
+                self.open.insert(key, tool_id);
+            }
         }
     }
 

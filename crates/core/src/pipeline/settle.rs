@@ -1,0 +1,158 @@
+//! What was pushed becomes events: all of it, or the part before which no journal has more to say.
+//!
+//! Input: items of a session's journals, each journal's in its order. Output: events, applied in the order of time.
+//! Invariant: parts that are settled one after the other give what all of it gives. Never: shows an agent whose launch is still to be read.
+
+use std::collections::HashSet;
+
+use super::journal::{Binding, Dated};
+use super::{JournalId, Outcome, Pipeline, SessionState};
+use crate::bridge::{Item, Scope};
+use crate::contract::{Event, Moment};
+use crate::project::Projector;
+use crate::project::explain::Origin;
+
+/// Items remembered of a session of which an agent has several journals.
+const REPEATS: usize = 4 * 1024 * 1024;
+
+/// How much of what was pushed is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it: the journals were read to their present ends.
+    All,
+    /// What belongs before this time, or at any with `None`, but for agents whose launch is not read: more follows.
+    Before(Option<Moment>),
+}
+
+impl Pipeline {
+    /// The newest time that a journal has told.
+    #[must_use]
+    pub fn newest(&self, journal: JournalId) -> Option<Moment> {
+        self.journals.get(journal.0)?.tracks.iter().filter_map(|track| track.highest).max()
+    }
+
+    /// Whether nothing more of a journal is to be read before others, because its agent's launch has not been read.
+    #[must_use]
+    pub fn is_held(&self, journal: JournalId) -> bool {
+        self.journals.get(journal.0).is_some_and(|journal| journal.tracks.iter().any(|track| track.is_held))
+    }
+
+    /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
+    /// `fallback` is the time of records for which their journals give none. With `now`, a time beyond it is not
+    /// believed: the record takes the last one that is.
+    pub fn settle(
+        &mut self,
+        fallback: Moment,
+        now: Option<Moment>,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) {
+        self.settle_part(Part::All, fallback, now, on_event);
+    }
+
+    /// Does [`settle`](Self::settle) for a part of what was pushed.
+    pub fn settle_part(
+        &mut self,
+        part: Part,
+        fallback: Moment,
+        now: Option<Moment>,
+        on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+    ) {
+        self.bind_journals(part);
+        self.waiting = 0;
+        for session in self.pending_sessions() {
+            let mut merged = Vec::new();
+            let (mut agents, mut has_copies) = (HashSet::new(), false);
+            let state = &mut self.sessions[session];
+            state.is_pending = false;
+            state.tracks.sort_by(|left, right| {
+                let path = |at: usize| &self.journals[at].path;
+                path(left.0).cmp(path(right.0)).then(left.cmp(right))
+            });
+            let before = match part {
+                Part::All => None,
+                Part::Before(time) => time,
+            };
+            for &(journal, owner) in &state.tracks {
+                let track = &mut self.journals[journal].tracks[owner];
+                has_copies |= track.binding != Binding::Unknown && !agents.insert(track.binding.clone());
+                if !track.is_held {
+                    track.date(journal, fallback, now, before, &mut merged);
+                }
+                self.waiting += track.pending.len();
+                state.is_pending |= !track.pending.is_empty();
+            }
+            self.place_elsewhere(session, &mut merged);
+            // Stable, and each journal's places ascend: the order inside a journal and of equal places stays.
+            merged.sort_by_key(|dated| dated.place);
+            let state = &mut self.sessions[session];
+            let SessionState { bridge, taken, is_repeated, .. } = state;
+            let is_first = !*is_repeated;
+            for (at, dated) in merged.iter().enumerate() {
+                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
+                    continue;
+                }
+                let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
+                let (journal, record, offset) = (*journal, *record, mapped.context.offset);
+                let item = Item {
+                    scope: child.as_deref().map_or(Scope::Root, Scope::Child),
+                    name: *name,
+                    at: time.clone(),
+                    estimated: *estimated,
+                    turn_id: mapped.context.turn_id.as_deref(),
+                    said: &mapped.said,
+                };
+                // Only the projection knows what authorities said.
+                if let Some((id, life)) = bridge.may_renew(&item)
+                    && let Some(record) = self.projector.record(bridge.source(), &life)
+                    && let Some(ended_at) = record.ended_at()
+                {
+                    bridge.end(&id, record.state, ended_at);
+                }
+                let (projector, explainer) = (&mut self.projector, &mut self.explainer);
+                let mut emit = |event: Event<'static>| {
+                    let ahead = now.filter(|now| event.observed_at.moment() > *now);
+                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)), is_first);
+                    explainer.note(&event, &outcome, Origin { journal, offset, record });
+                    on_event(&event, &outcome);
+                };
+                let next = merged.get(at + 1);
+                let ends_record =
+                    next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
+                bridge.take(&item, ends_record, &mut emit);
+            }
+            self.tell_beside(session);
+        }
+    }
+
+    /// Marks the agents whose launch a further part may tell.
+    pub(super) fn hold_back(&mut self, session: usize, part: Part) {
+        for (at, owner) in self.sessions[session].tracks.clone() {
+            let journal = &mut self.journals[at];
+            let can_launch = journal.reader.launches(owner).is_some();
+            let track = &journal.tracks[owner];
+            let launch = match &track.binding {
+                Binding::Bound(launch) => Some(launch.clone()),
+                _ => None,
+            };
+            let is_waiting =
+                part != Part::All && track.binding != Binding::Own && can_launch && !track.pending.is_empty();
+            let mut is_read = false;
+            if is_waiting && let Some(launch) = &launch {
+                self.each_launcher(session, |launches| is_read |= launches.knows(launch));
+            }
+            let track = &mut self.journals[at].tracks[owner];
+            let is_shown = matches!(track.binding, Binding::Unattributed(_));
+            track.is_held = is_waiting && !is_read && !is_shown;
+        }
+    }
+}
+
+/// Applies an event of the bridge.
+pub(super) fn apply(
+    projector: &mut Projector,
+    event: &Event<'_>,
+    received_at: Option<Moment>,
+    is_first: bool,
+) -> Outcome {
+    if is_first { projector.apply_once(event, received_at) } else { projector.apply(event, received_at) }
+}
