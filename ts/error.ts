@@ -57,7 +57,8 @@ export type LifecycleErrorCode =
   | "torn_stream"
   | "unknown_field"
   | "unreadable"
-  | "unusable_settings"
+  | "unusable_settings";
+  | (string & {})
   | (string & {});
 
 /** One fault of a value that has several. */

@@ -40,7 +40,8 @@ const TIMEOUT_SECONDS = 10;
 
 /** What belongs into Claude Code's `settings.json` so that each of the hooks drops its file. Merge it, or use `agent-lifecycle hook install`. */
 export function hookSettings(options?: HookSettingsOptions): HookSettings {
-  const start = optionalText(optionsArgument(options, "options").command, "command") ?? ownCommand();
+  const start =
+    optionalText(optionsArgument(options, "options", ["command"]).command, "command") ?? ownCommand();
   const command = `${start} ${MARK}${SET}`;
   const groups = () => [
     { hooks: [{ type: "command" as const, command, async: true as const, timeout: TIMEOUT_SECONDS }] },

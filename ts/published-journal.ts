@@ -63,8 +63,9 @@ export class PublishedJournal {
     return false;
   }
 
-  isIdle(): boolean {
-    return this.#queue.length === 0;
+  /** Whether so much waits that a sign of life adds nothing. */
+  isBusy(): boolean {
+    return this.#queue.length >= BATCH;
   }
 
   add(events: readonly LifecycleEventInput[]): void {

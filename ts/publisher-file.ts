@@ -39,6 +39,7 @@ export interface AgentPublisher extends Published {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const OPTIONS = ["agent", "version", "cwd", "heartbeatMs", "onError"] as const;
 const HEARTBEAT_MS = { least: 250, most: 3_600_000 };
 const REPORT_EVERY_MS = 60_000;
 /** Codes of errors that are told apart. */
@@ -48,10 +49,10 @@ const CODES = 64;
  * Opens a publisher for one session of one's own agent. Its journal is in the state directory, where every monitor of this user
  * looks. Written lines survive the end of the process, not a power cut (durability `os`).
  *
- * @throws {LifecycleError} `invalid_argument`, `invalid_option` for options of a wrong type. Nothing else throws, now or later.
+ * @throws {LifecycleError} `invalid_argument`, `invalid_option` for options that there are not or of a wrong type. Nothing else throws, now or later.
  */
 export function openPublisher(options: OpenPublisherOptions): AgentPublisher {
-  const given = optionsArgument(options, "options");
+  const given = optionsArgument(options, "options", OPTIONS);
   const agent = safeName(textArgument(given.agent, "agent"));
   const version = optionalText(given.version, "version");
   const cwd = optionalText(given.cwd, "cwd");
@@ -106,7 +107,7 @@ function start({ identity, agent, facts, every, report }: Opened): AgentPublishe
       ? undefined
       : setInterval(() => {
           // What waits to be written is a better sign of life.
-          if (root === undefined || isOver || !journal.isIdle()) return;
+          if (root === undefined || isOver || journal.isBusy()) return;
           beats += 1;
           journal.add([beat(root, beats)]);
         }, every).unref();

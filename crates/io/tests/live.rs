@@ -10,6 +10,7 @@ use agent_lifecycle_fixtures::Fixture;
 use agent_lifecycle_io::evidence::Process;
 use agent_lifecycle_io::monitor::live::Live;
 use agent_lifecycle_io::monitor::questions::Answer;
+use agent_lifecycle_io::process::{Alive, Death, Owner, Verdict};
 use serde_json::{Value, json};
 
 fn config() -> Config {
@@ -252,4 +253,36 @@ fn what_is_behind_a_row_can_be_told() {
     assert_eq!(told.evidence.last().unwrap().effect, "running");
     assert_eq!(told.evidence[0].journal, "/nowhere/s.jsonl");
     assert!(live.explain("claude-code/t").is_none());
+}
+
+#[test]
+fn a_publisher_that_is_provably_dead_is_lost_after_the_deadline_and_a_living_one_is_shown() {
+    let event = |id: &str, child: &str, rest: &str| {
+        let lineage = r#"{"rootChildId":"c","attempt":1,"external":false}"#;
+        format!(
+            r#"{{"schemaVersion":1,"eventId":"{id}","source":"mine/1","sourceEpoch":"e","childId":"{child}","lineage":{lineage},"observedAt":"2026-03-02T08:00:00Z",{rest}}}"#
+        ) + "\n"
+    };
+    let owner = r#""kind":"diagnostic","details":{"owner":{"pid":77,"processStartTime":5}}"#;
+    let stream = event("owner", "@source", owner)
+        + &event("1", "c", r#""kind":"created","state":"created""#)
+        + &event("2", "c", r#""kind":"state_changed","state":"starting""#);
+    let mut live = Live::new(config(), Content::Titles, None, true);
+    live.take(Path::new("/nowhere/mine.jsonl"), stream.as_bytes(), at(0));
+    let seen = |verdict: Verdict| {
+        move |owner: &Owner| {
+            assert_eq!((owner.pid, owner.process_start_time), (Some(77), Some(5)));
+            verdict
+        }
+    };
+    live.look_at_owners(seen(Verdict::Alive(Alive::Running)), at(1));
+    assert_eq!((live.rows()[0].evidence.pid, live.rows()[0].state), (Some(77), State::Starting));
+    let dead = Verdict::Dead { why: Death::NoSuchPid, by_record: true };
+    for second in [2, 4, 6] {
+        live.look_at_owners(seen(dead), at(second));
+        live.tick(at(second), false);
+    }
+    assert_eq!(live.rows()[0].state, State::Starting);
+    live.tick(at(32), false);
+    assert_eq!(live.rows()[0].state, State::Lost);
 }

@@ -17,9 +17,11 @@ use agent_lifecycle_core::project::{ChangeSet, Config, Projector, Status};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use super::families::Families;
+use super::owners::Owners;
 use super::questions::Questions;
 use crate::discover::{self, Format, Titles};
 use crate::evidence::{Process, SessionName};
+use crate::process::{Owner, Verdict};
 use crate::status::{count_fault, read_chunks, take_line};
 
 /// Bytes of a file that are held until it shows what it is.
@@ -38,6 +40,7 @@ pub struct Live {
     own: Arc<HashSet<String>>,
     processes: HashMap<SessionName, Process>,
     questions: Questions,
+    owners: Owners,
     faults: BTreeMap<&'static str, u64>,
     /// Events that a journal is to hold, where there is one.
     record: Option<Vec<(Event<'static>, Option<Moment>)>>,
@@ -73,6 +76,7 @@ impl Live {
             own: Arc::default(),
             processes: HashMap::new(),
             questions: Questions::default(),
+            owners: Owners::default(),
             faults: BTreeMap::new(),
             record: records.then(Vec::new),
         }
@@ -92,7 +96,7 @@ impl Live {
                 self.pipeline.push(*journal, bytes);
             }
             Held::Stream(parser) => {
-                take_stream(&mut self.pipeline, parser, bytes, now, &mut self.faults, &mut self.record);
+                self.take_stream(parser, bytes, now);
             }
             Held::Foreign => {}
         }
@@ -124,7 +128,7 @@ impl Live {
             }
             Format::SchemaV1 => {
                 let mut parser = Box::new(JsonlParser::default());
-                take_stream(&mut self.pipeline, &mut parser, &head, now, &mut self.faults, &mut self.record);
+                self.take_stream(&mut parser, &head, now);
                 Held::Stream(parser)
             }
             Format::Unknown if head.len() >= HEAD_BYTES => Held::Foreign,
@@ -140,6 +144,24 @@ impl Live {
         }
         let told = discover::told_beside(path, &recognized, &mut self.titles);
         self.pipeline.add_journal(path.display().to_string(), provider, recognized, told)
+    }
+
+    fn take_stream(&mut self, parser: &mut JsonlParser, bytes: &[u8], now: Moment) {
+        let Self { pipeline, owners, faults, record, .. } = self;
+        let projector = pipeline.projector_mut();
+        parser.push_journal(bytes, &mut |mut line, _| {
+            let is_ahead = line.event.observed_at.moment() > now;
+            line.received_at = line.received_at.or(is_ahead.then_some(now));
+            let outcome = take_line(projector, &line);
+            owners.hear(&line.event);
+            keep(&line.event, &outcome, line.received_at, faults, record);
+        });
+    }
+
+    /// Looks whether the processes live that say of themselves, in their journals, who they are.
+    pub fn look_at_owners(&mut self, look: impl Fn(&Owner) -> Verdict, now: Moment) {
+        self.owners.look(self.pipeline.projector_mut(), &mut self.questions, look, now);
+        self.keep_corrections();
     }
 
     /// Makes events of what was taken.
@@ -333,23 +355,6 @@ impl Live {
         }
         all
     }
-}
-
-fn take_stream(
-    pipeline: &mut Pipeline,
-    parser: &mut JsonlParser,
-    bytes: &[u8],
-    now: Moment,
-    faults: &mut BTreeMap<&'static str, u64>,
-    record: &mut Option<Vec<(Event<'static>, Option<Moment>)>>,
-) {
-    let projector = pipeline.projector_mut();
-    parser.push_journal(bytes, &mut |mut line, _| {
-        let is_ahead = line.event.observed_at.moment() > now;
-        line.received_at = line.received_at.or(is_ahead.then_some(now));
-        let outcome = take_line(projector, &line);
-        keep(&line.event, &outcome, line.received_at, faults, record);
-    });
 }
 
 /// Counts what is wrong with an event, and keeps it for the journal where it changed anything.

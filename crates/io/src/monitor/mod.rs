@@ -7,6 +7,7 @@ mod families;
 mod hooks;
 pub mod live;
 mod options;
+mod owners;
 pub mod questions;
 mod recorder;
 pub mod spool;

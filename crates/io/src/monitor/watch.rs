@@ -18,6 +18,7 @@ use super::spool;
 use crate::discover;
 use crate::evidence;
 use crate::follow::{ChunkKind, Event, FileOptions, FolderOptions, Follower, Key, Start};
+use crate::process::{Identity, judge, look};
 use crate::status::moment;
 
 /// Folders below a followed one that are looked into.
@@ -319,7 +320,10 @@ impl Watch {
         if self.options.processes {
             let processes = evidence::processes(self.options.home.as_deref());
             let now = self.now();
-            self.shared.live().set_processes(processes, now);
+            let mut live = self.shared.live();
+            live.set_processes(processes, now);
+            let here = Identity::own();
+            live.look_at_owners(|owner| judge(owner, &here, look), now);
         }
     }
 
