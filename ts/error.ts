@@ -57,8 +57,7 @@ export type LifecycleErrorCode =
   | "torn_stream"
   | "unknown_field"
   | "unreadable"
-  | "unusable_settings";
-  | (string & {})
+  | "unusable_settings"
   | (string & {});
 
 /** One fault of a value that has several. */
