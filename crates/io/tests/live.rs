@@ -267,6 +267,22 @@ fn a_publisher_that_is_provably_dead_is_lost_after_the_deadline_and_a_living_one
     let stream = event("owner", "@source", owner)
         + &event("1", "c", r#""kind":"created","state":"created""#)
         + &event("2", "c", r#""kind":"state_changed","state":"starting""#);
+    let turn = r#""kind":"state_changed","state":"running","details":{"agent":{"kind":"turn.started","turnId":"t"}}"#;
+    let done = r#""kind":"state_changed","state":"waiting","waitingReason":"prompt","details":{"agent":{"kind":"agent.done","outcome":"success"},"turnId":"t"}"#;
+    let dead = Verdict::Dead { why: Death::NoSuchPid, by_record: true };
+    // Without an open turn its last turn's outcome is its own; without a turn ever it was nothing's success.
+    for (more, state) in [
+        (String::new(), State::Cancelled),
+        (event("3", "c", turn) + &event("4", "c", done), State::Completed),
+    ] {
+        let mut live = Live::new(config(), Content::Titles, None, true);
+        live.take(Path::new("/nowhere/mine.jsonl"), (stream.clone() + &more).as_bytes(), at(0));
+        for second in [2, 4] {
+            live.look_at_owners(|_| dead, at(second));
+            assert_eq!((live.rows()[0].state, live.rows()[0].late_evidence), (state, 0));
+        }
+    }
+    let stream = stream + &event("3", "c", turn);
     let mut live = Live::new(config(), Content::Titles, None, true);
     live.take(Path::new("/nowhere/mine.jsonl"), stream.as_bytes(), at(0));
     let seen = |verdict: Verdict| {
@@ -276,13 +292,36 @@ fn a_publisher_that_is_provably_dead_is_lost_after_the_deadline_and_a_living_one
         }
     };
     live.look_at_owners(seen(Verdict::Alive(Alive::Running)), at(1));
-    assert_eq!((live.rows()[0].evidence.pid, live.rows()[0].state), (Some(77), State::Starting));
-    let dead = Verdict::Dead { why: Death::NoSuchPid, by_record: true };
+    assert_eq!((live.rows()[0].evidence.pid, live.rows()[0].state), (Some(77), State::Running));
     for second in [2, 4, 6] {
         live.look_at_owners(seen(dead), at(second));
         live.tick(at(second), false);
     }
-    assert_eq!(live.rows()[0].state, State::Starting);
+    assert_eq!(live.rows()[0].state, State::Running);
     live.tick(at(32), false);
     assert_eq!(live.rows()[0].state, State::Lost);
+}
+
+#[test]
+fn a_journal_that_is_replaced_by_the_same_bytes_changes_nothing() {
+    for fixture in all() {
+        let path = |journal: usize| fixture.folder.join(&fixture.journals[journal].path);
+        let mut live = Live::new(config(), Content::Titles, None, true);
+        let end = end(&fixture);
+        for (journal, file) in fixture.journals.iter().enumerate() {
+            live.take(&path(journal), &file.bytes, end);
+        }
+        live.settle(end);
+        let before = shown(&live.rows());
+        for (journal, file) in fixture.journals.iter().enumerate() {
+            live.replace(&path(journal));
+            // Cut inside its first line, and the rest a moment later.
+            live.take(&path(journal), &file.bytes[..10], end);
+            live.settle(end);
+            live.take(&path(journal), &file.bytes[10..], end);
+            live.settle(end);
+        }
+        let found = differences(&shown(&live.rows()), &before);
+        assert!(found.is_empty(), "{}: {found:?}", fixture.name);
+    }
 }

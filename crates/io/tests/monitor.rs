@@ -98,6 +98,13 @@ fn append(path: &Path, text: &str) {
     OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
+/// As a hook leaves a file: whole, or not at all.
+fn drop_hook(folder: &Path, number: usize, file: &Value) {
+    let path = folder.join(format!("spool/{number}.tmp"));
+    append(&path, &file.to_string());
+    fs::rename(&path, path.with_extension("json")).unwrap();
+}
+
 fn journal(folder: &Path, session: &str) -> PathBuf {
     folder.join("projects/-w").join(format!("{session}.jsonl"))
 }
@@ -191,7 +198,7 @@ fn a_hook_tells_of_a_permission_wait_and_its_call_ends_it() {
     let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash"});
     let file =
         json!({"spoolVersion": 1, "provider": "claude-code", "receivedAt": now().to_text(), "event": event});
-    append(&folder.join("spool/1.json"), &file.to_string());
+    drop_hook(folder, 1, &file);
     let rows = wait(&monitor, "it waits", |rows| rows[0].state == State::Waiting);
     assert_eq!(rows[0].waiting_reason, Some(WaitingReason::Permission));
     assert_eq!(rows[0].capabilities.permission_waits, Capability::Known);
@@ -215,4 +222,54 @@ fn a_file_that_is_replaced_and_one_that_is_nothing_are_borne() {
     assert_eq!((rows.len(), rows[0].turns.count), (1, 1));
     append(&path, &prompt("s", "p3"));
     wait(&monitor, "the next turn", |rows| rows[0].turns.count == 2);
+}
+
+#[test]
+fn a_hook_that_comes_late_says_nothing_of_what_is_over() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let path = journal(folder, "s");
+    let before = now().plus_millis(-1000);
+    append(&path, &(prompt("s", "p1") + &call("s", "t1") + &done("s", "m1")));
+    let (monitor, _notices) = open(options(folder));
+    for (number, time) in [before.to_text(), "1970-01-01T00:00:00Z".to_owned()].into_iter().enumerate() {
+        let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash"});
+        let file = json!({"spoolVersion": 1, "provider": "claude-code", "receivedAt": time, "event": event});
+        drop_hook(folder, number, &file);
+    }
+    wait(&monitor, "the hooks are heard", |rows| rows[0].capabilities.permission_waits == Capability::Known);
+    // The next prompt comes after both were read.
+    append(&path, &prompt("s", "p2"));
+    let rows = wait(&monitor, "the next turn", |rows| rows[0].turns.count == 2);
+    assert_eq!((rows[0].state, rows[0].waits.len()), (State::Running, 0));
+    // One from a clock that is ahead counts as of now, so that the call's result ends it.
+    append(&path, &call("s", "t2"));
+    wait(&monitor, "the call", |rows| rows[0].tools.open.len() == 1);
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_use_id": "t2"});
+    let file = json!({"spoolVersion": 1, "provider": "claude-code", "receivedAt": "2099-01-01T00:00:00Z", "event": event});
+    drop_hook(folder, 9, &file);
+    let rows = wait(&monitor, "it waits", |rows| rows[0].state == State::Waiting);
+    assert!(rows[0].freshness.at <= now());
+}
+
+#[test]
+fn a_journal_belongs_to_one_monitor() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let with_journal = || Options { journal: Some(folder.join("monitor.jsonl")), ..options(folder) };
+    // As another process holds it.
+    let other = fs::File::create(folder.join("monitor.jsonl.monitor")).unwrap();
+    other.lock().unwrap();
+    let fault = Monitor::open(with_journal(), |_| {}).unwrap_err();
+    assert!(format!("{fault:?}").contains("single writer"), "{fault:?}");
+    drop(other);
+    let (monitor, _notices) = open(with_journal());
+    monitor.close();
+}
+
+#[test]
+fn a_monitor_of_nothing_is_ready_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let (monitor, _notices) = open(Options { folders: Vec::new(), spool: None, ..options(place.path()) });
+    assert!(monitor.rows().is_empty());
 }

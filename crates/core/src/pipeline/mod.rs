@@ -55,6 +55,8 @@ pub struct Pipeline {
     again: Vec<JournalId>,
     /// Whether the projection began with what an earlier process knew.
     is_restored: bool,
+    /// Whether items are remembered, so that a journal that is read anew says nothing twice.
+    remembers_items: bool,
     explainer: Explainer,
 }
 
@@ -109,6 +111,7 @@ impl Pipeline {
             beside: BesideAll::new(),
             again: Vec::new(),
             is_restored: false,
+            remembers_items: false,
             explainer: Explainer::default(),
         }
     }
@@ -120,6 +123,11 @@ impl Pipeline {
         pipeline.projector = projector;
         pipeline.is_restored = true;
         pipeline
+    }
+
+    /// Remembers every item, so that a journal that is replaced by the same, or by more of it, says nothing twice.
+    pub fn remember_items(&mut self) {
+        self.remembers_items = true;
     }
 
     /// Names sessions that are read elsewhere, from journals of their own: their records in other journals are passed over.

@@ -88,7 +88,8 @@ impl Pipeline {
             let SessionState { bridge, taken, is_repeated, .. } = state;
             let is_first = !*is_repeated;
             for (at, dated) in merged.iter().enumerate() {
-                if has_copies && taken.len() < REPEATS && !taken.insert(dated.name) {
+                if (has_copies || self.remembers_items) && taken.len() < REPEATS && !taken.insert(dated.name)
+                {
                     continue;
                 }
                 let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;

@@ -64,6 +64,18 @@ impl Pipeline {
         true
     }
 
+    /// The source and the id of the present life of a session's own agent, or of a sub-agent.
+    #[must_use]
+    pub fn life_of(&self, session: (&'static str, &str), agent: Option<&str>) -> Option<(String, String)> {
+        let (provider, id) = session;
+        let bridge = &self.sessions[*self.places.get(&(provider, id.to_owned()))?].bridge;
+        let life = match agent {
+            Some(agent) => bridge.newest_life(&bridge.child_name(agent)),
+            None => bridge.root_life()?,
+        };
+        Some((bridge.source().to_owned(), life))
+    }
+
     /// Hooks speak of a session: its waits for permissions are seen.
     pub fn heard_hook(&mut self, session: (&'static str, &str)) {
         let (provider, id) = session;

@@ -78,7 +78,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(code: FaultCode, path: &Path, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: FaultCode, path: &Path, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),

@@ -13,7 +13,7 @@ use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, Telling};
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::{Row, row_key, rows};
-use agent_lifecycle_core::project::{ChangeSet, Config, Projector, Status};
+use agent_lifecycle_core::project::{ChangeSet, Config, Projector, Record, Status};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use super::families::Families;
@@ -27,7 +27,7 @@ use crate::status::{count_fault, read_chunks, take_line};
 /// Bytes of a file that are held until it shows what it is.
 const HEAD_BYTES: usize = 1024 * 1024;
 /// Items that wait at most before they become events.
-const WAITING_ITEMS: usize = 65_536;
+const WAITING_ITEMS: usize = 262_144;
 
 /// See the module.
 #[derive(Debug)]
@@ -64,10 +64,11 @@ impl Live {
     /// [taken](Self::take_record).
     #[must_use]
     pub fn new(config: Config, content: Content, before: Option<Projector>, records: bool) -> Self {
-        let pipeline = match before {
+        let mut pipeline = match before {
             Some(projector) => Pipeline::restored(projector, content),
             None => Pipeline::new(config, content),
         };
+        pipeline.remember_items();
         Self {
             pipeline,
             files: HashMap::new(),
@@ -160,7 +161,10 @@ impl Live {
 
     /// Looks whether the processes live that say of themselves, in their journals, who they are.
     pub fn look_at_owners(&mut self, look: impl Fn(&Owner) -> Verdict, now: Moment) {
-        self.owners.look(self.pipeline.projector_mut(), &mut self.questions, look, now);
+        let ends = self.owners.look(self.pipeline.projector_mut(), &mut self.questions, look, now);
+        for event in ends {
+            let _ = self.apply(&event, now);
+        }
         self.keep_corrections();
     }
 
@@ -212,6 +216,12 @@ impl Live {
     /// Hooks speak of a session: its waits for permissions are seen.
     pub(super) fn heard_hook(&mut self, session: (&'static str, &str)) {
         self.pipeline.heard_hook(session);
+    }
+
+    /// The record of a session's present life, or of a sub-agent of it.
+    pub(super) fn record_of(&self, session: (&'static str, &str), agent: Option<&str>) -> Option<&Record> {
+        let (source, child) = self.pipeline.life_of(session, agent)?;
+        self.pipeline.projector().record(&source, &child)
     }
 
     /// The id in the projection of a session's sub-agent.

@@ -1,12 +1,14 @@
 //! Processes that say in their own journals who they are, as publishers do.
 //!
-//! Input: events about a source, and what the system says of processes. Output: the process in the rows; of a dead one, a question that
-//! its death answers. Invariant: a death is told once. Never: takes a source without an owner for dead.
+//! Input: events about a source, and what the system says of processes. Output: the process in the rows; of a dead one its exit, or in
+//! an open turn a question that its death answers. Invariant: a death is told once. Never: takes a source without an owner for dead.
 
 use std::collections::HashMap;
 
-use agent_lifecycle_core::contract::{Event, Moment};
-use agent_lifecycle_core::project::{Alive, Process, Projector};
+use agent_lifecycle_core::agent::{AgentEvent, Outcome};
+use agent_lifecycle_core::contract::{Event, Kind, Moment, State};
+use agent_lifecycle_core::json::Json;
+use agent_lifecycle_core::project::{Alive, Process, Projector, Record};
 
 use super::questions::Questions;
 use crate::process::{Owner, Verdict};
@@ -35,21 +37,21 @@ impl Owners {
         }
     }
 
-    /// Looks at each owner, and tells the rows of its source.
+    /// Looks at each owner, and tells the rows of its source. Gives the ends that follow, as events.
     pub(super) fn look(
         &mut self,
         projector: &mut Projector,
         questions: &mut Questions,
         look: impl Fn(&Owner) -> Verdict,
         now: Moment,
-    ) {
-        let mut children: HashMap<&str, Vec<(Box<str>, bool)>> = HashMap::new();
+    ) -> Vec<Event<'static>> {
+        let mut children: HashMap<&str, Vec<Child>> = HashMap::new();
         for record in projector.records() {
             if let Some((source, _)) = self.0.get_key_value(&record.source) {
-                let is_live = !record.state.is_terminal();
-                children.entry(source).or_default().push((record.child_id.clone(), is_live));
+                children.entry(source).or_default().push(Child::of(record));
             }
         }
+        let mut ends = Vec::new();
         for (source, children) in children {
             let owner = &self.0[source];
             let Some(pid) = owner.pid else { continue };
@@ -59,10 +61,16 @@ impl Owners {
                 Verdict::Unknown(_) => Alive::Unknown,
             };
             let is_news = alive == Alive::No && !questions.is_dead(source, pid);
-            for (child, is_live) in children {
-                projector.set_process(source, &child, Some(Process { pid: pid.unsigned_abs(), alive }));
-                if is_news && is_live {
-                    projector.request_reconciliation(source, &child, REASON, now);
+            for child in children {
+                projector.set_process(source, &child.id, Some(Process { pid: pid.unsigned_abs(), alive }));
+                match child.end {
+                    Some(state) if is_news => {
+                        ends.extend(exit(projector, source, &child.id, pid, state, now))
+                    }
+                    None if is_news && child.is_live => {
+                        projector.request_reconciliation(source, &child.id, REASON, now);
+                    }
+                    _ => {}
                 }
             }
             match alive {
@@ -71,5 +79,66 @@ impl Owners {
                 Alive::Unknown => {}
             }
         }
+        ends
     }
+}
+
+/// A child of a source whose owner is looked at.
+struct Child {
+    id: Box<str>,
+    is_live: bool,
+    /// How it ends with its process, where no turn is open.
+    end: Option<State>,
+}
+
+impl Child {
+    fn of(record: &Record) -> Self {
+        let is_live = !record.state.is_terminal();
+        let is_root =
+            *record.child_id == *record.lineage.root_child_id || record.lineage.parent_child_id.is_none();
+        let turn = record.facts.as_ref().and_then(|facts| facts.turn.as_ref());
+        let end = match turn {
+            Some(turn) if turn.open => None,
+            Some(turn) => match turn.outcome {
+                Some(Outcome::Success) => Some(State::Completed),
+                Some(Outcome::Error) => Some(State::Failed),
+                Some(Outcome::Cancelled) => Some(State::Cancelled),
+                None => None,
+            },
+            // Nothing was ever begun.
+            None if record.state == State::Starting || record.state == State::Created => {
+                Some(State::Cancelled)
+            }
+            None => None,
+        };
+        Self { id: record.child_id.clone(), is_live, end: end.filter(|_| is_live && is_root) }
+    }
+}
+
+/// A dead process is an exit without a code: its last turn's outcome is the session's.
+fn exit(
+    projector: &Projector,
+    source: &str,
+    child: &str,
+    pid: i32,
+    state: State,
+    now: Moment,
+) -> Option<Event<'static>> {
+    let record = projector.record(source, child)?;
+    let exited = AgentEvent::Exited { agent_id: None, exit_code: None, signal: None };
+    Some(Event {
+        event_id: format!("process-{pid}").into(),
+        source: source.to_owned().into(),
+        source_epoch: projector.epoch(source)?.to_owned().into(),
+        child_id: child.to_owned().into(),
+        lineage: record.lineage.clone(),
+        kind: Kind::Terminal,
+        state: Some(state),
+        waiting_reason: None,
+        observed_at: now.into(),
+        sequence: None,
+        activity: None,
+        details: Some(Json::Object(vec![("agent".to_owned(), exited.to_json())])),
+        capabilities: record.capabilities,
+    })
 }

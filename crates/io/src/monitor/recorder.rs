@@ -3,7 +3,8 @@
 //! Input: events that changed anything, and corrections, in order. Output: the projection that an earlier run left.
 //! Invariant: what is in the journal gives the projection that was live. Never: holds the monitor up.
 
-use std::path::Path;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -11,14 +12,36 @@ use agent_lifecycle_core::contract::{Event, Moment};
 use agent_lifecycle_core::project::{Config, Projector};
 
 use super::options::Notice;
-use crate::journal::{Draft, Durability, Fault, Journal, Options, Replayed, TornTail};
+use crate::journal::{Draft, Durability, Fault, FaultCode, Journal, Options, Replayed, TornTail};
 
 /// How long the end of the journal's thread is waited for.
 const END: Duration = Duration::from_secs(2);
 
+/// Takes the journal at `path` for this monitor alone. The system gives it back when the process ends.
+fn own(path: &Path) -> Result<File, Fault> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".monitor");
+    let name = PathBuf::from(name);
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&name).map_err(|error| Fault::io("open", &name, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("{} has a single writer: another monitor has it open", path.display());
+            Err(Fault::new(FaultCode::SingleWriter, path, message))
+        }
+        Err(TryLockError::Error(error)) => Err(Fault::io("lock", &name, &error)),
+    }
+}
+
 /// See the module.
 pub(super) struct Recorder {
     journal: Journal,
+    /// Locked as long as the monitor is open: one monitor, whatever the process.
+    _owner: File,
     faults: mpsc::Receiver<Fault>,
     told: mpsc::Sender<Fault>,
 }
@@ -29,6 +52,13 @@ impl Recorder {
         let options =
             Options { durability: Durability::Os, torn_tail: TornTail::Quarantine, ..Options::default() };
         let journal = Journal::open(path, options)?;
+        let owner = match own(journal.path()) {
+            Ok(owner) => owner,
+            Err(fault) => {
+                journal.join();
+                return Err(fault);
+            }
+        };
         let (sender, receiver) = mpsc::channel();
         journal.replay(move |replay| {
             let _ = sender.send(replay);
@@ -47,7 +77,7 @@ impl Recorder {
         // What was said while it was replayed is in the journal.
         projector.take_corrections();
         let (told, faults) = mpsc::channel();
-        Ok((Self { journal, faults, told }, projector))
+        Ok((Self { journal, _owner: owner, faults, told }, projector))
     }
 
     pub(super) fn append(&mut self, record: &[(Event<'static>, Option<Moment>)], sink: &dyn Fn(Notice)) {

@@ -66,8 +66,10 @@ fn parse(name: String, file: &Value) -> Option<Hook> {
         return None;
     }
     let event = &file["event"];
-    let text =
-        |member: &str| event[member].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    // A word that a screen could trip over is left out.
+    let is_plain =
+        |text: &&str| !text.trim().is_empty() && text.chars().all(|c| c.is_ascii() && !c.is_control());
+    let text = |member: &str| event[member].as_str().filter(is_plain).map(str::to_owned);
     let provider = file["provider"].as_str()?;
     Some(Hook {
         name,

@@ -71,6 +71,8 @@ pub(super) struct Watch {
     recorder: Option<Recorder>,
     files: HashMap<Key, Followed>,
     folders: HashMap<Key, Folder>,
+    /// The files that appeared.
+    paths: HashSet<PathBuf>,
     /// What was there when it was opened and is not read yet.
     unread: HashSet<Key>,
     is_ready: bool,
@@ -111,6 +113,7 @@ impl Watch {
             recorder,
             files: HashMap::new(),
             folders: HashMap::new(),
+            paths: HashSet::new(),
             unread: HashSet::new(),
             is_ready: false,
             started,
@@ -125,6 +128,7 @@ impl Watch {
     pub(super) fn run(mut self) {
         self.look_at_processes();
         self.follow_all();
+        self.be_ready_when_read();
         let mut ticked = Instant::now();
         let mut ticks = 0_u32;
         while !self.shared.state().is_closing {
@@ -225,6 +229,11 @@ impl Watch {
                 self.complain("too_many_files", None, "a folder has more files than are followed");
             }
         }
+        self.be_ready_when_read();
+    }
+
+    /// Says that it is ready, once what was there is read.
+    fn be_ready_when_read(&mut self) {
         if !self.is_ready && self.unread.is_empty() {
             self.is_ready = true;
             self.tick(false);
@@ -234,6 +243,10 @@ impl Watch {
     }
 
     fn appeared(&mut self, path: PathBuf) {
+        // A name that comes back is followed already.
+        if !self.paths.insert(path.clone()) {
+            return;
+        }
         let now = self.now();
         let written = std::fs::metadata(&path).and_then(|metadata| metadata.modified()).map(moment);
         let active = i64::try_from(self.options.active_within.as_millis()).unwrap_or(i64::MAX);
@@ -287,7 +300,7 @@ impl Watch {
                 // What the journal has is read first, so that what a hook says comes on top of it.
                 let mut live = self.shared.live();
                 live.settle(now);
-                live.hook(&hook);
+                live.hook(&hook, now);
                 drop(live);
                 self.is_changed = true;
             }
@@ -301,6 +314,10 @@ impl Watch {
         let reading = self.clock.read(moment(SystemTime::now()), elapsed);
         if is_slow {
             self.look_at_processes();
+        }
+        // Until all that was there is read, nothing is concluded from a part of it.
+        if !self.is_ready {
+            return;
         }
         let mut live = self.shared.live();
         live.settle(reading.now);
@@ -331,7 +348,9 @@ impl Watch {
     fn tell(&mut self) {
         let now = self.now();
         let mut live = self.shared.live();
-        live.settle(now);
+        if self.is_ready {
+            live.settle(now);
+        }
         let record = live.take_record();
         // Before it is ready nobody waits for parts; then all there is comes at once.
         let changes = self.is_ready.then(|| live.changes_since(self.cursor.as_deref()));
