@@ -65,7 +65,7 @@ impl Owners {
                 projector.set_process(source, &child.id, Some(Process { pid: pid.unsigned_abs(), alive }));
                 match child.end {
                     Some(state) if is_news => {
-                        ends.extend(exit(projector, source, &child.id, pid, state, now))
+                        ends.extend(exit(projector, source, &child.id, pid, state, now));
                     }
                     None if is_news && child.is_live => {
                         projector.request_reconciliation(source, &child.id, REASON, now);
