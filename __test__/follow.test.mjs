@@ -213,6 +213,16 @@ test("K3: a script that follows and never closes ends, after it has read what is
   assert.deepEqual(await endless, { output: "1\n2\nend\n", end: 0 });
 });
 
+test("K3: what cannot be read keeps no script alive", async () => {
+  const file = newFile();
+  fs.mkdirSync(file);
+  const script = `
+    import { followJournal } from "agent-lifecycle";
+    followJournal(${JSON.stringify(file)}, { onDiagnostic: ({ code }) => process.stdout.write(code) })[Symbol.asyncIterator]().next();
+  `;
+  assert.deepEqual(await run(script), { output: "unreadable", end: 0 });
+});
+
 test("workers that follow and end early neither abort nor hang", async () => {
   const file = newFile();
   fs.writeFileSync(file, "1\n".repeat(1000));

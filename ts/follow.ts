@@ -87,6 +87,8 @@ export function followJournal(path: string, options?: FollowJournalOptions): Fol
     } else if (told.kind === "caughtUp") {
       hasCaughtUp = true;
     } else {
+      // What cannot be read has nothing to wait for now: it keeps no script alive.
+      if (told.kind === "unreadable") hasCaughtUp = true;
       tell({ code: told.kind, path, message: told.message }, onDiagnostic);
     }
     settle();
