@@ -30,6 +30,9 @@ async function* remote() {
   yield prompt("far", "p1").slice(20);
 }
 
+/** What `String` cannot take. */
+const bare = () => Object.create(null);
+
 const refused = (code, given) => assert.rejects(openMonitor(given), { code, name: "LifecycleError" });
 
 /** Waits until `holds` is true. */
@@ -267,10 +270,7 @@ test("what callbacks throw or reject with is told, and is no unhandled rejection
   const onUnhandled = (error) => unhandled.push(error);
   process.on("unhandledRejection", onUnhandled);
   t.after(() => process.off("unhandledRejection", onUnhandled));
-  const bare = () => Object.create(null);
-  async function* broken() {
-    throw bare();
-  }
+  const broken = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(bare()) }) };
   for (const fails of [
     () => Promise.reject(new Error("later")),
     () => Promise.reject(bare()),
@@ -283,7 +283,7 @@ test("what callbacks throw or reject with is told, and is no unhandled rejection
   ]) {
     const codes = new Set();
     const monitor = await openMonitor({
-      sources: [folder, { type: "stream", readable: broken() }],
+      sources: [folder, { type: "stream", readable: broken }],
       staleAfterMs: 1,
       onChange: fails,
       reconcile: fails,
