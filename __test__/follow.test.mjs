@@ -143,6 +143,16 @@ test("what cannot be read is said once, and read when it can be", async () => {
   other.followed.dispose();
 });
 
+test("a callback that rejects is a process warning, whatever it rejects with", async () => {
+  const file = newFile();
+  fs.mkdirSync(file);
+  const warned = once(process, "warning");
+  const { followed, next } = following(file, { onDiagnostic: () => Promise.reject(Object.create(null)) });
+  next();
+  assert.equal((await warned)[0].message, "what was thrown cannot be shown as text");
+  followed.dispose();
+});
+
 test("arguments are refused by name", () => {
   for (const [args, name] of [
     [[5], "path"],

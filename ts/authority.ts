@@ -45,7 +45,7 @@ export function authority(court: Court): { ask(question: MonitorQuestion): void;
     });
     let answer: MonitorAnswer | undefined;
     try {
-      answer = await Promise.race([court.reconcile(question), silence]);
+      answer = await Promise.race([court.reconcile({ ...question }), silence]);
     } catch (error) {
       if (!isClosed) court.failed(thrownText(error));
     }
