@@ -143,6 +143,16 @@ test("what cannot be read is said once, and read when it can be", async () => {
   other.followed.dispose();
 });
 
+test("a callback that rejects is a process warning, whatever it rejects with", async () => {
+  const file = newFile();
+  fs.mkdirSync(file);
+  const warned = once(process, "warning");
+  const { followed, next } = following(file, { onDiagnostic: () => Promise.reject(Object.create(null)) });
+  next();
+  assert.equal((await warned)[0].message, "what was thrown cannot be shown as text");
+  followed.dispose();
+});
+
 test("arguments are refused by name", () => {
   for (const [args, name] of [
     [[5], "path"],
@@ -211,6 +221,16 @@ test("K3: a script that follows and never closes ends, after it has read what is
   const endless = run(script("{ ref: true }"));
   fs.appendFileSync(file, "end\n");
   assert.deepEqual(await endless, { output: "1\n2\nend\n", end: 0 });
+});
+
+test("K3: what cannot be read keeps no script alive", async () => {
+  const file = newFile();
+  fs.mkdirSync(file);
+  const script = `
+    import { followJournal } from "agent-lifecycle";
+    followJournal(${JSON.stringify(file)}, { onDiagnostic: ({ code }) => process.stdout.write(code) })[Symbol.asyncIterator]().next();
+  `;
+  assert.deepEqual(await run(script), { output: "unreadable", end: 0 });
 });
 
 test("workers that follow and end early neither abort nor hang", async () => {

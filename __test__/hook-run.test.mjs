@@ -245,6 +245,20 @@ test("old files and the oldest of too many are removed; files of other names sta
   assert.ok(!ours.includes(many[0]) && ours.includes(many.at(-1)));
 });
 
+test("a folder with the name of a file of ours keeps no other from being removed", (t) => {
+  const home = temporary(t);
+  run(home, JSON.stringify(request));
+  const time = Date.now() - 2 * 86_400_000;
+  // More than one run removes, and the first of the names.
+  const folders = Array.from({ length: 300 }, (_, at) => `${time}-1-${at.toString(16)}.json`);
+  for (const name of folders) fs.mkdirSync(path.join(spool(home), name));
+  const old = `${time}-2-aa.json`;
+  fs.writeFileSync(path.join(spool(home), old), "{}");
+  run(home, JSON.stringify(request));
+  assert.ok(!names(home).includes(old));
+  assert.equal(names(home).length, folders.length + 2);
+});
+
 test("on a full disk nothing is dropped and nothing is said", (t) => {
   const home = temporary(t);
   const disk = path.join(home, "disk");

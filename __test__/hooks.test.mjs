@@ -71,6 +71,10 @@ const TEXTS = {
   CRLF: '{\r\n  "model": "opus"\r\n}\r\n',
   "one line": '{"model":"opus","n":1.0}',
   "an empty object": "{}\n",
+  "an empty object with a space": "{ }",
+  "an empty object on two lines": "{\n}\n",
+  "an empty object with an empty line": "{\n\n}",
+  "an empty object with CRLF": "{\r\n}\r\n",
   "odd layout, numbers and keys":
     '{ "b" : 1.50e3 ,\n  "a":-0,\n\n  "10": "\\u00e9\\/", "2": [ 1,2 ,3 ] , "__proto__": {"x": 1}\n }\n\n',
   "a key twice": '{\n  "a": 1,\n  "a": 2\n}\n',

@@ -1,9 +1,10 @@
 // openMonitor: agents that work now, over real files.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -28,6 +29,9 @@ async function* remote() {
   yield prompt("far", "p1").slice(0, 20);
   yield prompt("far", "p1").slice(20);
 }
+
+/** What `String` cannot take. */
+const bare = () => Object.create(null);
 
 const refused = (code, given) => assert.rejects(openMonitor(given), { code, name: "LifecycleError" });
 
@@ -148,7 +152,18 @@ test("streams and events of the host are rows like any other", async (t) => {
     },
     { not: "an event" },
   ]);
-  assert.deepEqual(counts, { applied: 1 });
+  assert.deepEqual(counts, { applied: 1, refused: 1 });
+  assert.deepEqual(monitor.apply([5, null, undefined, "x", {}, [], () => {}]), { refused: 7 });
+  assert.deepEqual(monitor.apply([]), {});
+  const cycle = {};
+  cycle.self = cycle;
+  for (const bad of [10n, { details: { a: 10n } }, cycle]) {
+    assert.throws(() => monitor.apply([{}, bad]), {
+      name: "LifecycleError",
+      code: "invalid_event",
+      path: "events[1]",
+    });
+  }
   assert.deepEqual(
     monitor
       .rows()
@@ -187,6 +202,116 @@ test("what is wrong is refused by name", async () => {
   await refused("invalid_argument", { sources: 7 });
   const signal = AbortSignal.abort();
   await assert.rejects(openMonitor({ sources: [], signal }), { name: "AbortError" });
+});
+
+test("options of another type are refused before anything is opened", async (t) => {
+  const folder = temporary(t);
+  const journal = path.join(folder, "monitor.jsonl");
+  const wrong = {
+    ref: [1, null],
+    signal: [5, null, {}, { aborted: false }],
+    onChange: [5, null],
+    onDiagnostic: ["x"],
+    reconcile: [{}],
+  };
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const opened = openMonitor({ sources: [folder], journal, [name]: value });
+      await assert.rejects(opened, { name: "LifecycleError", code: "invalid_option", path: name });
+    }
+  }
+  for (const readable of [5, undefined, {}])
+    await refused("invalid_option", { sources: [{ type: "stream", readable }], journal });
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a signal that can only be asked closes the monitor", async (t) => {
+  const folder = temporary(t);
+  const signal = { aborted: false, throwIfAborted: () => undefined };
+  let hasReturned = false;
+  const readable = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => {}),
+      async return() {
+        hasReturned = true;
+        throw new Error("in return");
+      },
+    }),
+  };
+  const monitor = await openMonitor({ sources: [folder, { type: "stream", readable }], signal });
+  signal.aborted = true;
+  await until("it is closed", () => hasReturned);
+  await monitor.close();
+});
+
+test("a monitor that is stopped while it opens is closed before that is told", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "sessions", "s.jsonl"), prompt("s", "p1"));
+  const options = { sources: [path.join(folder, "sessions")], journal: path.join(folder, "m.jsonl") };
+  const abort = new AbortController();
+  const opening = openMonitor({ ...options, signal: abort.signal });
+  abort.abort(new Error("stop"));
+  await assert.rejects(opening, { message: "stop" });
+  // Its journal is free.
+  await (await openMonitor(options)).close();
+});
+
+test("closing ends streams, also those that wait", async (t) => {
+  const readable = new Readable({ read() {} });
+  const monitor = await openMonitor({ sources: [temporary(t), { type: "stream", readable }] });
+  await monitor.close();
+  assert.equal(readable.destroyed, true);
+});
+
+test("what callbacks throw or reject with is told, and is no unhandled rejection", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const unhandled = [];
+  const onUnhandled = (error) => unhandled.push(error);
+  process.on("unhandledRejection", onUnhandled);
+  t.after(() => process.off("unhandledRejection", onUnhandled));
+  const broken = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(bare()) }) };
+  for (const fails of [
+    () => Promise.reject(new Error("later")),
+    () => Promise.reject(bare()),
+    () => {
+      throw bare();
+    },
+    () => {
+      throw Symbol("x");
+    },
+  ]) {
+    const codes = new Set();
+    const monitor = await openMonitor({
+      sources: [folder, { type: "stream", readable: broken }],
+      staleAfterMs: 1,
+      onChange: fails,
+      reconcile: fails,
+      onDiagnostic({ code }) {
+        codes.add(code);
+        return fails();
+      },
+    });
+    await until("all is told", () => codes.size === 3);
+    assert.deepEqual([...codes].toSorted(), ["callback_failed", "reconcile_failed", "source_failed"]);
+    await monitor.close();
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(unhandled, []);
+});
+
+test("an authority that never answers has not answered at the deadline", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const monitor = await openMonitor({
+    sources: [folder],
+    staleAfterMs: 1,
+    reconcileDeadlineMs: 1,
+    reconcile: () => new Promise(() => {}),
+  });
+  t.after(() => monitor.close());
+  await until("it is unanswered", () => monitor.rows()[0].freshness.reconcile === "unanswered");
+  assert.equal(monitor.rows()[0].state, "running");
 });
 
 test("K3: a script that opens a monitor and never closes it ends", async (t) => {

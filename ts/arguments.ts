@@ -1,5 +1,6 @@
 // Arguments from callers: their types are checked here, so that a wrong one is refused by name.
 import { LifecycleError } from "./error.js";
+import type { CancellationSignal } from "./session.js";
 
 /**
  * `value` where it is text.
@@ -38,6 +39,32 @@ export function booleanOption(value: unknown, name: string): boolean | undefined
   throw new LifecycleError("invalid_option", `${name} must be true or false, not ${typeOf(value)}`, {
     path: name,
   });
+}
+
+/**
+ * An option that is a function, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function functionOption<T>(value: T | undefined, name: string): T | undefined {
+  if (value === undefined || typeof value === "function") return value;
+  throw new LifecycleError("invalid_option", `${name} must be a function, not ${typeOf(value)}`, {
+    path: name,
+  });
+}
+
+/**
+ * An option that is an `AbortSignal` or what says as much, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function signalOption(value: unknown, name: string): CancellationSignal | undefined {
+  if (value === undefined) return undefined;
+  const { aborted, throwIfAborted } = (value ?? {}) as Partial<CancellationSignal>;
+  if (typeof aborted === "boolean" && typeof throwIfAborted === "function")
+    return value as CancellationSignal;
+  const message = `${name} must be an AbortSignal, or have aborted and throwIfAborted`;
+  throw new LifecycleError("invalid_option", message, { path: name });
 }
 
 /**

@@ -1,5 +1,6 @@
 // Followed journals: Rust watches and reads, this hands each chunk to who asked for it. docs/following.md says how.
 import { booleanOption, numberOption, optionsArgument, textArgument } from "./arguments.js";
+import { guarded, warnOf } from "./callbacks.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { AgentFileWatcher, AgentJournalChunk } from "./session.js";
@@ -87,6 +88,8 @@ export function followJournal(path: string, options?: FollowJournalOptions): Fol
     } else if (told.kind === "caughtUp") {
       hasCaughtUp = true;
     } else {
+      // What cannot be read has nothing to wait for now: it keeps no script alive.
+      if (told.kind === "unreadable") hasCaughtUp = true;
       tell({ code: told.kind, path, message: told.message }, onDiagnostic);
     }
     settle();
@@ -177,11 +180,7 @@ function hold(key: number, isHeld: boolean): void {
 }
 
 function tell(diagnostic: FollowDiagnostic, onDiagnostic: FollowJournalOptions["onDiagnostic"]): void {
-  try {
-    if (onDiagnostic !== undefined) return onDiagnostic(diagnostic);
-    const { code, path, message } = diagnostic;
-    process.emitWarning(`followJournal: ${path}: ${message}`, { code });
-  } catch (error) {
-    process.emitWarning(error instanceof Error ? error : String(error));
-  }
+  if (onDiagnostic !== undefined) return guarded(() => onDiagnostic(diagnostic), warnOf);
+  const { code, path, message } = diagnostic;
+  process.emitWarning(`followJournal: ${path}: ${message}`, { code });
 }

@@ -111,7 +111,7 @@ function prune(folder: string, now: number): void {
       const entry = directory.readSync();
       if (entry === null) break;
       const match = NAME.exec(entry.name);
-      if (match === null) continue;
+      if (match === null || entry.isDirectory()) continue;
       const [, , time, isUnfinished] = match;
       // A time that is far ahead is of a clock that was wrong.
       const age = Math.abs(now - Number(time));
@@ -122,6 +122,11 @@ function prune(folder: string, now: number): void {
     directory.closeSync();
   }
   const tooMany = kept.length > FILES ? kept.toSorted().slice(0, kept.length - FILES) : [];
-  for (const name of [...old, ...tooMany].slice(0, REMOVALS))
-    fs.rmSync(path.join(folder, name), { force: true });
+  for (const name of [...old, ...tooMany].slice(0, REMOVALS)) {
+    try {
+      fs.rmSync(path.join(folder, name), { force: true });
+    } catch {
+      // One that cannot be removed must not keep the others.
+    }
+  }
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // The journal: events as numbered JSON Lines that several programs append to, one at a time.
 import { iterableArgument, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
 import { type LifecycleEvent, type LifecycleEventInput, eventText } from "./contract.js";

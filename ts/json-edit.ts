@@ -97,7 +97,9 @@ export function insert(
   const piece = line(depth + 1) + written.replaceAll("\n", line(depth + 1));
   const last = into.parts.at(-1);
   if (last !== undefined) return splice(text, { start: last.end, end: last.end }, `,${piece}`);
-  return splice(text, { start: into.start + 1, end: into.end - 1 }, piece + line(depth));
+  // The space in an empty root stays behind the part, so that `remove` gives it back.
+  const end = depth === 0 ? into.start + 1 : into.end - 1;
+  return splice(text, { start: into.start + 1, end }, piece + line(depth));
 }
 
 /** Puts a value in the place of another, at `depth`. */
@@ -115,7 +117,8 @@ export function remove(text: string, from: Place, index: number): string {
   if (part === undefined) return text;
   if (before !== undefined) return splice(text, { start: before.end, end: part.end }, "");
   if (after !== undefined) return splice(text, { start: part.start, end: after.start }, "");
-  return splice(text, { start: from.start + 1, end: from.end - 1 }, "");
+  const space = text.slice(part.end, from.end - 1).replace(/^\r?\n/, "");
+  return splice(text, { start: from.start + 1, end: from.end - 1 }, space);
 }
 
 const splice = (text: string, { start, end }: Span, piece: string): string =>

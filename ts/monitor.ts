@@ -1,16 +1,22 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // Agents that work now: rows, and what changes of them, in batches.
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import {
   booleanOption,
+  functionOption,
   iterableArgument,
   numberOption,
   optionalText,
   optionsArgument,
+  signalOption,
   textArgument,
 } from "./arguments.js";
+import { authority } from "./authority.js";
 import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
 import { bytesOf } from "./bytes.js";
+import { guarded, thrownText } from "./callbacks.js";
+import { lifetimeOf } from "./cancellation.js";
 import type { LifecycleEventInput } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { Explanation } from "./explanation.js";
@@ -18,7 +24,7 @@ import { type Native, callNative } from "./native.js";
 import { observeJsonlSession } from "./observe.js";
 import type { ChangeSet } from "./projector.js";
 import { type Row, type RowTree, treeOf } from "./row.js";
-import type { AgentJsonlSession } from "./session.js";
+import type { AgentJsonlSession, CancellationSignal } from "./session.js";
 import { stateDirectory } from "./state-directory.js";
 
 /** What a monitor watches. */
@@ -69,13 +75,16 @@ export interface MonitorOptions {
   /** Milliseconds that an authority has to answer; 30,000 by default. */
   readonly reconcileDeadlineMs?: number | undefined;
   /** Gets each batch of changes. The first one has every row and `reset: true`. */
-  readonly onChange?: ((changes: ChangeSet) => void) | undefined;
+  readonly onChange?: ((changes: ChangeSet) => void | Promise<void>) | undefined;
   /** Gets what is not as it should be; without it the first of each code is a process warning. */
-  readonly onDiagnostic?: ((diagnostic: MonitorDiagnostic) => void) | undefined;
-  /** Asks the host's authority about a child. Without it rows say that there is nobody to ask. */
+  readonly onDiagnostic?: ((diagnostic: MonitorDiagnostic) => void | Promise<void>) | undefined;
+  /**
+   * Asks the host's authority about a child. An answer after the deadline is none. A question without an answer is asked again after
+   * 30 s, then ever more seldom, at least each 10 min. Without this, rows say that there is nobody to ask.
+   */
   readonly reconcile?: ((question: MonitorQuestion) => MonitorAnswer | Promise<MonitorAnswer>) | undefined;
   /** Closes the monitor. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancellationSignal | undefined;
   /** Whether an open monitor keeps the script alive; false by default. */
   readonly ref?: boolean | undefined;
   /** The home folder that the default places are in; the user's by default. */
@@ -132,7 +141,11 @@ type Notice =
  */
 export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
   const given = optionsArgument(options, "options", OPTIONS);
-  const { onChange, onDiagnostic, reconcile, signal } = given;
+  const onChange = functionOption(given.onChange, "onChange");
+  const onDiagnostic = functionOption(given.onDiagnostic, "onDiagnostic");
+  const reconcile = functionOption(given.reconcile, "reconcile");
+  const staysAlive = booleanOption(given.ref, "ref") ?? false;
+  const signal = signalOption(given.signal, "signal");
   const { isDefault, paths, streams, sessions } = sourcesOf(given.sources);
   signal?.throwIfAborted();
   const report = reporter(onDiagnostic);
@@ -157,9 +170,12 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     const notice = JSON.parse(text) as Notice;
     switch (notice.kind) {
       case "changes":
-        return guard(report, () => onChange?.(notice.changes));
+        return guarded(
+          () => onChange?.(notice.changes),
+          (error) => report({ code: "callback_failed", path: null, message: thrownText(error) }),
+        );
       case "questions":
-        for (const question of notice.questions) void ask(question);
+        for (const question of notice.questions) asker?.ask(question);
         return;
       case "diagnostic":
         return report({ code: notice.code, path: notice.path, message: notice.message });
@@ -169,17 +185,15 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     }
   };
   const native = callNative((addon) => new addon.NativeMonitor(nativeOptions, tell));
-  const ask = async ({ source, childId, reason, deadlineAt }: MonitorQuestion) => {
-    if (reconcile === undefined) return;
-    let answer: MonitorAnswer = "unknown";
-    try {
-      answer = await reconcile({ source, childId, reason, deadlineAt });
-    } catch (error) {
-      report({ code: "reconcile_failed", path: null, message: String(error) });
-    }
-    const word = answer === "gone" || answer === "there" ? answer : "none";
-    if (!isClosed) callNative(() => native.answer(source, childId, word));
-  };
+  const asker =
+    reconcile &&
+    authority({
+      reconcile,
+      answer: (source, childId, word) => callNative(() => native.answer(source, childId, word)),
+      rows: () => JSON.parse(callNative(() => native.rows())) as Row[],
+      failed: (message) => report({ code: "reconcile_failed", path: null, message }),
+    });
+  const life = lifetimeOf(signal);
   // While the first scan goes on the script is kept alive, and afterwards where that is wanted.
   const alive = setInterval(() => {}, DAY_MS);
   const ended = new AbortController();
@@ -190,27 +204,30 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       isClosed = true;
       clearInterval(alive);
       ended.abort();
-      signal?.removeEventListener("abort", close);
+      asker?.close();
+      life.end();
       await callNative(() => native.close());
     })();
     return closing;
   };
-  signal?.addEventListener("abort", close);
-  const feeds = [
-    ...streams.map((stream) => feed(native, stream, ended.signal)),
-    ...sessions.map(({ session, bridge }) => follow(native, session, bridge, ended.signal, report)),
-  ];
-  for (const running of feeds) {
-    running.catch((error: unknown) => {
-      if (!isClosed) report({ code: "source_failed", path: null, message: String(error) });
-    });
+  const aborted = life.until(new Promise<never>(() => {}));
+  aborted.catch(close).catch(() => {});
+  try {
+    const feeds = [
+      ...streams.map((stream) => feed(native, stream, ended.signal)),
+      ...sessions.map(({ session, bridge }) => follow(native, session, bridge, ended.signal, report)),
+    ];
+    for (const running of feeds) {
+      running.catch((error: unknown) => {
+        if (!isClosed) report({ code: "source_failed", path: null, message: thrownText(error) });
+      });
+    }
+    await Promise.race([isReady, aborted]);
+  } catch (error) {
+    await close();
+    throw error;
   }
-  const aborted = new Promise<never>((_, reject) => {
-    ended.signal.addEventListener("abort", () => reject(signal?.reason as Error));
-  });
-  aborted.catch(() => {});
-  await Promise.race([isReady, aborted]);
-  if (booleanOption(given.ref, "ref") !== true) alive.unref();
+  if (!staysAlive) alive.unref();
   return {
     rows: () => JSON.parse(callNative(() => native.rows())) as Row[],
     tree: () => treeOf(JSON.parse(callNative(() => native.rows())) as Row[]),
@@ -226,8 +243,13 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       return callNative(() => native.hidden());
     },
     apply(events) {
-      const lines = Array.from(iterableArgument(events, "events"), (event) => JSON.stringify(event));
-      return JSON.parse(callNative(() => native.apply(lines.join("\n")))) as { [status: string]: number };
+      const lines = Array.from(iterableArgument(events, "events"), lineOf);
+      const counts = JSON.parse(callNative(() => native.apply(lines.join("\n")))) as {
+        [status: string]: number;
+      };
+      // What is no event is in none of the counts.
+      const rest = lines.length - Object.values(counts).reduce((sum, count) => sum + count, 0);
+      return rest > 0 ? { ...counts, refused: (counts["refused"] ?? 0) + rest } : counts;
     },
     forget(what) {
       const before = textArgument(optionsArgument(what, "what").terminalBefore, "terminalBefore");
@@ -247,7 +269,7 @@ function sourcesOf(sources: MonitorOptions["sources"]) {
   for (const source of iterableArgument(listed as Iterable<MonitorSource>, "sources")) {
     if (source === "default") isDefault = true;
     else if (typeof source === "string") paths.push(source);
-    else if (source?.type === "stream") streams.push(source);
+    else if (source?.type === "stream") streams.push(streamOf(source));
     else if (source?.type === "session") sessions.push(source);
     else {
       const message =
@@ -264,6 +286,16 @@ function sourcesOf(sources: MonitorOptions["sources"]) {
   return { isDefault, paths, streams, sessions };
 }
 
+type Stream = Extract<MonitorSource, { type: "stream" }>;
+
+function streamOf(source: Stream): Stream {
+  const { readable, host } = source;
+  optionalText(host, "host");
+  const able = readable as (AsyncIterable<unknown> & Partial<Iterable<unknown>>) | null | undefined;
+  if (typeof (able?.[Symbol.asyncIterator] ?? able?.[Symbol.iterator]) === "function") return source;
+  throw new LifecycleError("invalid_option", "readable must be an async iterable", { path: "readable" });
+}
+
 let streamCount = 0;
 
 async function feed(
@@ -273,11 +305,36 @@ async function feed(
 ): Promise<void> {
   streamCount += 1;
   const name = `${host}:${streamCount}`;
-  for await (const chunk of readable) {
-    if (signal.aborted) return;
-    const bytes = bytesOf(chunk);
-    callNative(() => native.take(name, bytes));
+  const iterator = iteratorOf(readable);
+  // A stream that waits is not waited for; what it does about its end is its own affair.
+  const end = () => {
+    guarded(() => iterator.return?.(), ignored);
+    guarded(() => (readable as { destroy?: () => unknown }).destroy?.(), ignored);
+  };
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    for (;;) {
+      const step = await iterator.next();
+      if (step.done === true || signal.aborted) return;
+      const bytes = bytesOf(step.value);
+      callNative(() => native.take(name, bytes));
+    }
+  } catch (error) {
+    end();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", end);
   }
+}
+
+const ignored = (): void => undefined;
+
+/** As `for await` gets it: also from what is iterable at once. */
+function iteratorOf(readable: AsyncIterable<Uint8Array | string>): AsyncIterator<Uint8Array | string> {
+  if (typeof readable[Symbol.asyncIterator] === "function") return readable[Symbol.asyncIterator]();
+  return (async function* () {
+    yield* readable;
+  })();
 }
 
 async function follow(
@@ -294,16 +351,17 @@ async function follow(
       const lines = bridge.push(event).map((made) => JSON.stringify(made));
       callNative(() => native.apply(lines.join("\n")));
     },
-    onDiagnostic: ({ code, error }) => report({ code, path: null, message: String(error) }),
+    onDiagnostic: ({ code, error }) => report({ code, path: null, message: thrownText(error) }),
   });
 }
 
-/** A host's callback that throws is the host's fault, and costs nothing else. */
-function guard(report: (diagnostic: MonitorDiagnostic) => void, call: () => void): void {
+/** An event as a line; what has no text is an empty one, which is no event. */
+function lineOf(event: unknown, index: number): string {
   try {
-    call();
-  } catch (error) {
-    report({ code: "callback_failed", path: null, message: String(error) });
+    return JSON.stringify(event) ?? "";
+  } catch (cause) {
+    const message = `event ${index} cannot be written as JSON: ${thrownText(cause)}`;
+    throw new LifecycleError("invalid_event", message, { path: `events[${index}]`, cause });
   }
 }
 
@@ -311,12 +369,10 @@ function reporter(onDiagnostic: MonitorOptions["onDiagnostic"]): (diagnostic: Mo
   const warned = new Set<string>();
   return (diagnostic) => {
     if (onDiagnostic !== undefined) {
-      try {
-        onDiagnostic(diagnostic);
-      } catch (error) {
-        process.emitWarning(`onDiagnostic failed: ${String(error)}`, "LifecycleWarning");
-      }
-      return;
+      return guarded(
+        () => onDiagnostic(diagnostic),
+        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
+      );
     }
     if (warned.has(diagnostic.code)) return;
     warned.add(diagnostic.code);

@@ -1,5 +1,6 @@
 // The driver of a session that `jsonlSession` declared: its root journal, and those of its sub-agents beside it.
 import { numberOption, optionsArgument } from "./arguments.js";
+import { guarded, thrownText, warnOf } from "./callbacks.js";
 import { type Lifetime, lifetimeOf } from "./cancellation.js";
 import { LifecycleError } from "./error.js";
 import {
@@ -199,14 +200,10 @@ function reporterTo(onDiagnostic: ((diagnostic: AgentObservationDiagnostic) => v
   const warn = ({ code, error }: AgentObservationDiagnostic) => {
     if (warned.has(code)) return;
     warned.add(code);
-    const text = error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : thrownText(error);
     process.emitWarning(`observeJsonlSession: ${code}: ${text}; pass onDiagnostic to be told all`);
   };
   return (diagnostic: AgentObservationDiagnostic) => {
-    try {
-      (onDiagnostic ?? warn)(diagnostic);
-    } catch (error) {
-      process.emitWarning(error instanceof Error ? error : String(error));
-    }
+    guarded(() => (onDiagnostic ?? warn)(diagnostic), warnOf);
   };
 }

@@ -227,7 +227,7 @@ export interface ApplyOptions {
   receivedAt?: string;
 }
 
-/** What is behind a projector, for those who hand it to the addon. */
+/** @internal What is behind a projector, for those who hand it to the addon. */
 export let nativeProjector: (projector: LifecycleProjector) => Native.NativeProjector;
 
 /**

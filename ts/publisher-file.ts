@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // A publisher for one's own agent: agent events go through the bridge into a journal in the state directory.
 import { randomBytes, randomUUID } from "node:crypto";
 import type { AgentLifecycleEvent } from "./agent-event.js";
