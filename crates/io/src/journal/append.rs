@@ -5,6 +5,8 @@
 
 use std::io::{self, ErrorKind};
 
+use agent_lifecycle_core::contract::limits::SAFE_INTEGER;
+
 use super::engine::Engine;
 use super::fault::{Fault, FaultCode};
 use super::line::Draft;
@@ -50,6 +52,13 @@ impl Engine {
         }
         let first = tail.next();
         let last = first + group.len() as u64 - 1;
+        if last > SAFE_INTEGER {
+            let message = format!(
+                "journal integrity: the numbers of {} are used up: its last line has one so high that none can follow; move the file away to begin anew",
+                self.path.display()
+            );
+            return Err(Fault::new(FaultCode::Integrity, &self.path, message));
+        }
         let mut lines = String::with_capacity(group.iter().map(|draft| draft.size()).sum());
         for (draft, number) in group.iter().zip(first..) {
             draft.write(number, &mut lines);

@@ -210,3 +210,16 @@ fn a_replay_delivers_what_is_readable_and_names_the_rest_in_its_place() {
     {}
     assert_eq!(seen, ["a 1", "malformed", "b 2", "not_increasing", "d 3", "truncated"]);
 }
+
+#[test]
+fn no_number_follows_the_highest_that_is_one() {
+    let highest = (1 << 53) - 1;
+    let sim = with(line("a", 1, highest - 1).as_bytes());
+    let mut engine = engine(&sim, 1, Options::default());
+    assert_eq!(append(&mut engine, &[draft("b", 1)]), Ok(highest));
+    let content = sim.content("/d/j");
+    let fault = append(&mut engine, &[draft("b", 2)]).expect_err("used up");
+    assert_eq!(fault.code, FaultCode::Integrity);
+    assert!(fault.message.contains("used up"), "{fault}");
+    assert_eq!(sim.content("/d/j"), content, "nothing was changed");
+}
