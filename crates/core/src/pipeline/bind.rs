@@ -116,6 +116,14 @@ impl Pipeline {
             if let Binding::Unattributed(former) = self.journals[at.0].tracks[at.1].binding.clone() {
                 self.read_again(session, &former);
             }
+            // An earlier process may have shown it as itself.
+            if self.is_restored
+                && let Some(agent_id) =
+                    agent_of(&*self.journals[at.0].reader, at.1).filter(|id| *id != launch)
+            {
+                let bridge = &self.sessions[session].bridge;
+                self.projector.remove(bridge.source(), &bridge.child_name(&agent_id));
+            }
             self.journals[at.0].tracks[at.1].binding = Binding::Bound(launch);
         }
     }

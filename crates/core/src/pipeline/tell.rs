@@ -81,7 +81,7 @@ impl Pipeline {
         let (provider, id) = session;
         if let Some(&at) = self.places.get(&(provider, id.to_owned())) {
             self.sessions[at].has_hooks = true;
-            self.sessions[at].is_pending = true;
+            self.tell_beside(at);
         }
     }
 
