@@ -77,35 +77,22 @@ function pieces(folder, random) {
 }
 
 /** What of a row does not depend on when it was read. */
+const MEMBERS = [
+  "key",
+  "parentKey",
+  "state",
+  "waitingReason",
+  "turns",
+  "tools",
+  "liveChildren",
+  "title",
+  "model",
+  "usage",
+  "lateEvidence",
+];
 const shown = (rows) =>
   rows
-    .map(
-      ({
-        key,
-        parentKey,
-        state,
-        waitingReason,
-        turns,
-        tools,
-        liveChildren,
-        title,
-        model,
-        usage,
-        lateEvidence,
-      }) => ({
-        key,
-        parentKey,
-        state,
-        waitingReason,
-        turns,
-        tools,
-        liveChildren,
-        title,
-        model,
-        usage,
-        lateEvidence,
-      }),
-    )
+    .map((row) => Object.fromEntries(MEMBERS.map((name) => [name, row[name]])))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 
 const TERMINAL = new Set(["completed", "failed", "cancelled", "lost"]);

@@ -2,14 +2,14 @@
 
 use agent_lifecycle_core::agent::{AgentEvent, Outcome};
 use agent_lifecycle_core::bridge::direct::{DirectBridge, Origin};
-use agent_lifecycle_core::bridge::{Content, Former, FormerLife, Session};
+use agent_lifecycle_core::bridge::{Former, FormerLife, Session};
 use agent_lifecycle_core::contract::identity::identity;
 use agent_lifecycle_core::contract::{Capabilities, Capability, State, Timestamp, WaitingReason};
 use agent_lifecycle_core::providers::Facts;
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::convert::{integer, moment, text};
+use crate::convert::{content_level, integer, moment, text};
 use crate::error::Refusal;
 
 /// A session whose events are bridged.
@@ -112,17 +112,7 @@ impl NativeBridge {
                 );
             }
         }
-        let content = match content.as_str() {
-            "none" => Content::None,
-            "titles" => Content::Titles,
-            "full" => Content::Full,
-            _ => {
-                let message = "content must be none, titles or full";
-                return Err(
-                    Refusal { code: "invalid_option", path: Some("content"), message }.into_error(env)
-                );
-            }
-        };
+        let content = content_level(env, &content)?;
         let history = if history { Capability::Known } else { Capability::Unknown };
         let capabilities = Capabilities { history, ..Capabilities::default() };
         let session =

@@ -4,6 +4,7 @@
 //! nested values, and no member is ever set from data. Numbers come as `f64` and are checked here: an integer argument type
 //! of napi would wrap -1 and turn NaN into 0.
 
+use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::contract::limits::SAFE_INTEGER;
 use agent_lifecycle_core::json;
@@ -44,6 +45,19 @@ pub(crate) fn integer(
         return Err(Refusal { code: "invalid_option", path: Some(path), message: &message }.into_error(env));
     }
     Ok(number as i64)
+}
+
+/// How much of prompts and texts is wanted.
+pub(crate) fn content_level(env: Env, content: &str) -> Result<Content> {
+    match content {
+        "none" => Ok(Content::None),
+        "titles" => Ok(Content::Titles),
+        "full" => Ok(Content::Full),
+        _ => {
+            let message = "content must be none, titles or full";
+            Err(Refusal { code: "invalid_option", path: Some("content"), message }.into_error(env))
+        }
+    }
 }
 
 /// The JSON text of a result.

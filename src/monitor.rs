@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::project::Counts;
@@ -16,7 +15,7 @@ use napi::{Env, JsDeferred, Result, Status};
 use napi_derive::napi;
 use serde::Serialize;
 
-use crate::convert::{integer, moment, text};
+use crate::convert::{content_level, integer, moment, text};
 use crate::error::Refusal;
 use crate::projector::NativeProjectorOptions;
 
@@ -230,19 +229,6 @@ fn monitor_options(env: Env, options: NativeMonitorOptions) -> Result<Options> {
         journal: journal.map(PathBuf::from),
         batch: BATCH,
     })
-}
-
-/// How much of prompts and texts is wanted.
-pub(crate) fn content_level(env: Env, content: &str) -> Result<Content> {
-    match content {
-        "none" => Ok(Content::None),
-        "titles" => Ok(Content::Titles),
-        "full" => Ok(Content::Full),
-        _ => {
-            let message = "content must be none, titles or full";
-            Err(Refusal { code: "invalid_option", path: Some("content"), message }.into_error(env))
-        }
-    }
 }
 
 fn open_error(env: Env, fault: &OpenFault) -> napi::Error {

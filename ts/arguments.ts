@@ -67,6 +67,11 @@ export function signalOption(value: unknown, name: string): CancellationSignal |
   throw new LifecycleError("invalid_option", message, { path: name });
 }
 
+/** A member of an object that is left out where its value is. */
+export function set<Key extends string, Value>(key: Key, value: Value | undefined): { [key in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [key in Key]?: Value });
+}
+
 /**
  * Options: an object, or left out. `members` names those that there are, where another is refused: a misspelt one would be a default.
  *

@@ -4,7 +4,14 @@ import {
   assertAgentLifecycleEvent,
   validateAgentLifecycleEvent,
 } from "./agent-event.js";
-import { booleanOption, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
+import {
+  booleanOption,
+  numberOption,
+  optionalText,
+  optionsArgument,
+  textArgument,
+  set,
+} from "./arguments.js";
 import type { LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
@@ -173,10 +180,6 @@ function formerOf(
     ...set("openTurn", turn?.open ? turn.turnId : undefined),
     ...set("outcome", turn?.outcome),
   };
-}
-
-function set<Key extends string, Value>(key: Key, value: Value | undefined): { [key in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [key in Key]?: Value });
 }
 
 /** A date-time as schema-v1 events have it: UTC. */

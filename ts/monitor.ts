@@ -11,6 +11,7 @@ import {
   optionsArgument,
   signalOption,
   textArgument,
+  set,
 } from "./arguments.js";
 import { authority } from "./authority.js";
 import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
@@ -379,8 +380,4 @@ function reporter(onDiagnostic: MonitorOptions["onDiagnostic"]): (diagnostic: Mo
     const where = diagnostic.path === null ? "" : `${diagnostic.path}: `;
     process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
   };
-}
-
-function set<Key extends string, Value>(key: Key, value: Value | undefined): { [key in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [key in Key]?: Value });
 }

@@ -1,6 +1,13 @@
 // The rows of agents as they are now, read once.
 import { homedir } from "node:os";
-import { booleanOption, iterableArgument, numberOption, optionalText, optionsArgument } from "./arguments.js";
+import {
+  booleanOption,
+  iterableArgument,
+  numberOption,
+  optionalText,
+  optionsArgument,
+  set,
+} from "./arguments.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { Row } from "./row.js";
@@ -53,7 +60,7 @@ export async function readStatus(options?: ReadStatusOptions): Promise<StatusRea
     home: optionalText(given.home, "home") ?? homedir(),
     active: booleanOption(given.active, "active") ?? false,
     sinceMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
-    ...(now === undefined ? {} : { now }),
+    ...set("now", now),
   };
   const reading = callNative((addon) => new addon.NativeStatus(native));
   while (callNative(() => reading.step())) await new Promise((resolve) => setImmediate(resolve));

@@ -2,15 +2,16 @@
 //!
 //! What a row must show at a cut is read from the lines themselves, by the few rules of [`Truth`], and not from the code.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
-use agent_lifecycle_core::pipeline::Outcome as Became;
 use agent_lifecycle_core::project::rows::Row;
-use agent_lifecycle_core::project::{Config, Note, Projector, Status};
-use agent_lifecycle_core::providers::codex::Codex;
+use agent_lifecycle_core::project::{Applied, Config, Note, Projector, Status};
 use agent_lifecycle_fixtures::{Fixture, Journals, fallback};
+use common::cuts::{self, Line, now, read, values};
 use serde_json::Value;
 
 fn fixtures() -> Vec<Fixture> {
@@ -18,20 +19,6 @@ fn fixtures() -> Vec<Fixture> {
     let all: Vec<_> = all.into_iter().filter(|fixture| fixture.name.starts_with("codex/")).collect();
     assert!(all.len() >= 12, "found {} fixtures", all.len());
     all
-}
-
-/// Late enough for everything to be stale: no row then differs for its age.
-fn now() -> Moment {
-    Moment::parse("2026-12-31T00:00:00Z").unwrap()
-}
-
-/// A line of a journal, and the highest time in its journal up to it.
-#[derive(Clone, Debug)]
-struct Line {
-    journal: usize,
-    bytes: Vec<u8>,
-    record: Value,
-    time: Option<Moment>,
 }
 
 /// The lines of all journals as they were written: by time, those without one behind the line before them.
@@ -49,19 +36,6 @@ fn lines(fixture: &Fixture) -> Vec<Line> {
     }
     all.sort_by_key(|line| line.time);
     all
-}
-
-fn read<'a>(fixture: &Fixture, lines: impl IntoIterator<Item = &'a Line>) -> Vec<Row> {
-    let mut journals = Journals::new(&Codex, &fixture.journals);
-    for line in lines {
-        journals.push(line.journal, &line.bytes);
-    }
-    journals.settle(fallback(), &mut |_, _| {});
-    journals.rows(now())
-}
-
-fn values(rows: &[Row]) -> Value {
-    serde_json::to_value(rows).unwrap()
 }
 
 /// What the lines of one journal say by themselves, of its newest life.
@@ -287,32 +261,14 @@ fn in_pieces(
     fixture: &Fixture,
     size: usize,
     fallback: Moment,
-    mut after_line: impl FnMut(usize, &mut Journals),
+    after_line: impl FnMut(usize, &mut Journals),
 ) -> Vec<Event<'static>> {
-    let mut journals = Journals::new(&Codex, &fixture.journals);
-    let mut events = Vec::new();
-    let mut on_event = |event: &Event<'_>, became: &Became| {
-        let became = became.as_ref().unwrap();
-        let fits = match became.status {
-            Status::Applied => became.note.is_none(),
-            Status::TerminalImmutable => became.note == Some(Note::History),
-            _ => false,
-        };
-        assert!(fits && became.also.is_none(), "{}: {event:?} became {became:?}", fixture.name);
-        events.push(event.to_static());
+    let fits = |became: &Applied| match became.status {
+        Status::Applied => became.note.is_none(),
+        Status::TerminalImmutable => became.note == Some(Note::History),
+        _ => false,
     };
-    for (at, line) in lines(fixture).iter().enumerate() {
-        let size = if size == 0 { line.bytes.len() } else { size };
-        for piece in line.bytes.chunks(size) {
-            journals.push(line.journal, piece);
-            journals.settle(fallback, &mut on_event);
-        }
-        after_line(at, &mut journals);
-    }
-    journals.end();
-    journals.settle(fallback, &mut on_event);
-    after_line(usize::MAX, &mut journals);
-    events
+    cuts::in_pieces(fixture, &lines(fixture), size, fallback, fits, after_line)
 }
 
 #[test]

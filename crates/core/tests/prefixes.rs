@@ -9,31 +9,16 @@ use std::path::Path;
 
 use agent_lifecycle_core::agent::Outcome;
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
-use agent_lifecycle_core::pipeline::Outcome as Became;
 use agent_lifecycle_core::project::rows::Row;
-use agent_lifecycle_core::project::{Config, Projector, Status};
-use agent_lifecycle_core::providers::claude_code::ClaudeCode;
+use agent_lifecycle_core::project::{Applied, Config, Projector, Status};
 use agent_lifecycle_fixtures::{Fixture, Journals, fallback};
+use common::cuts::{self, Line, now, read, values};
 use common::truth::{Told, Truth};
 use serde_json::Value;
 
 fn fixtures() -> Vec<Fixture> {
     let all = Fixture::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")).unwrap();
     all.into_iter().filter(|fixture| fixture.name.starts_with("claude-code/")).collect()
-}
-
-/// Late enough for everything to be stale: no row then differs for its age.
-fn now() -> Moment {
-    Moment::parse("2026-12-31T00:00:00Z").unwrap()
-}
-
-/// A line of a journal, and the highest time in its journal up to it.
-#[derive(Clone, Debug)]
-struct Line {
-    journal: usize,
-    bytes: Vec<u8>,
-    record: Value,
-    time: Option<Moment>,
 }
 
 /// The lines of each journal, in order.
@@ -58,20 +43,6 @@ fn interleaved(fixture: &Fixture) -> Vec<Line> {
     let mut all: Vec<Line> = lines(fixture).into_iter().flatten().collect();
     all.sort_by_key(|line| line.time);
     all
-}
-
-/// The rows after these lines were read at once.
-fn read<'a>(fixture: &Fixture, lines: impl IntoIterator<Item = &'a Line>) -> Vec<Row> {
-    let mut journals = Journals::new(&ClaudeCode, &fixture.journals);
-    for line in lines {
-        journals.push(line.journal, &line.bytes);
-    }
-    journals.settle(fallback(), &mut |_, _| {});
-    journals.rows(now())
-}
-
-fn values(rows: &[Row]) -> Value {
-    serde_json::to_value(rows).unwrap()
 }
 
 /// The sub-agent whose journal each one is.
@@ -179,31 +150,10 @@ fn in_pieces(
     fixture: &Fixture,
     size: usize,
     fallback: Moment,
-    mut after_line: impl FnMut(usize, &mut Journals),
+    after_line: impl FnMut(usize, &mut Journals),
 ) -> Vec<Event<'static>> {
-    let mut journals = Journals::new(&ClaudeCode, &fixture.journals);
-    let mut events = Vec::new();
-    let mut on_event = |event: &Event<'_>, became: &Became| {
-        let became = became.as_ref().unwrap();
-        assert!(
-            matches!(became.status, Status::Applied | Status::TerminalImmutable) && became.also.is_none(),
-            "{}: {event:?} became {became:?}",
-            fixture.name
-        );
-        events.push(event.to_static());
-    };
-    for (at, line) in interleaved(fixture).iter().enumerate() {
-        let size = if size == 0 { line.bytes.len() } else { size };
-        for piece in line.bytes.chunks(size) {
-            journals.push(line.journal, piece);
-            journals.settle(fallback, &mut on_event);
-        }
-        after_line(at, &mut journals);
-    }
-    journals.end();
-    journals.settle(fallback, &mut on_event);
-    after_line(usize::MAX, &mut journals);
-    events
+    let fits = |became: &Applied| matches!(became.status, Status::Applied | Status::TerminalImmutable);
+    cuts::in_pieces(fixture, &interleaved(fixture), size, fallback, fits, after_line)
 }
 
 /// Since when a state is, where that was estimated when it was told, stays until the next state: no event tells of it again.

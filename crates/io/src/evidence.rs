@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::project::{self, Alive};
@@ -15,6 +14,7 @@ use agent_lifecycle_core::providers::{self, Place, ProcessClaim};
 
 use crate::discover::regular_file;
 use crate::process::{Identity, Owner, Verdict, judge, look, started_at};
+use crate::status::moment;
 
 /// Files of processes that are read of one provider.
 pub const FILES: usize = 4096;
@@ -100,14 +100,9 @@ fn is_alive(claim: &ProcessClaim, here: &Identity) -> Option<bool> {
         Verdict::Dead { .. } => Some(false),
         Verdict::Unknown(_) => None,
         Verdict::Alive(_) => {
-            let began = started_at(claim.pid).and_then(moment).zip(claim.started_at);
+            let began = started_at(claim.pid).map(moment).zip(claim.started_at);
             // A process that started later only has the pid.
             Some(began.is_none_or(|(began, claimed)| began <= claimed.plus_millis(SLACK_MS)))
         }
     }
-}
-
-fn moment(time: SystemTime) -> Option<Moment> {
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok().map(Moment::from_unix_millis)
 }

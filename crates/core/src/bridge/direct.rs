@@ -3,11 +3,7 @@
 //! Input: agent events, each with its time and, where it comes from a record, the record's name. Output: schema-v1 events.
 //! Invariant: an event of the same record gives the same event ids, whenever it is said. Never: reads a clock.
 
-use std::hash::Hasher as _;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
-
-use super::{Bridge, Former, Item, Scope, Session, names};
+use super::{Bridge, Former, Item, Scope, Session, item_name, names};
 use crate::agent::AgentEvent;
 use crate::contract::{Event, Moment, State, Timestamp, WaitingReason};
 use crate::providers::{Facts, Said};
@@ -107,28 +103,17 @@ impl DirectBridge {
 
     /// Names the event among all of its session.
     fn name(&mut self, origin: &Origin) -> u128 {
-        let mut hasher = SipHasher13::new();
-        let mut part = |bytes: &[u8]| {
-            hasher.write_usize(bytes.len());
-            hasher.write(bytes);
-        };
-        part(self.session_id.as_bytes());
+        let session = self.session_id.as_bytes();
         match origin {
-            Origin::Record(id, index) => {
-                part(id.as_bytes());
-                part(&index.to_le_bytes());
-            }
+            Origin::Record(id, index) => item_name(&[session, id.as_bytes(), &index.to_le_bytes()]),
             Origin::Line(journal, offset, index) => {
-                part(journal.as_bytes());
-                part(&offset.to_le_bytes());
-                part(&index.to_le_bytes());
+                item_name(&[session, journal.as_bytes(), &offset.to_le_bytes(), &index.to_le_bytes()])
             }
             Origin::Said => {
-                part(self.epoch.as_bytes());
-                part(&self.said.to_le_bytes());
+                let said = self.said;
                 self.said += 1;
+                item_name(&[session, self.epoch.as_bytes(), &said.to_le_bytes()])
             }
         }
-        hasher.finish128().as_u128()
     }
 }

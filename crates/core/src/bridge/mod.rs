@@ -10,7 +10,10 @@ mod names;
 mod resume;
 mod steps;
 
+use std::hash::Hasher as _;
+
 use hashbrown::HashMap;
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::agent::AgentEvent;
 use crate::contract::{Capabilities, Event, Kind, Moment, State, Timestamp};
@@ -54,6 +57,17 @@ pub struct Session {
     pub external: bool,
     /// What its source can tell.
     pub capabilities: Capabilities,
+}
+
+/// Names an item by what tells it from all others of its session: the hash of the parts, each with its length.
+#[must_use]
+pub fn item_name(parts: &[&[u8]]) -> u128 {
+    let mut hasher = SipHasher13::new();
+    for part in parts {
+        hasher.write_usize(part.len());
+        hasher.write(part);
+    }
+    hasher.finish128().as_u128()
 }
 
 /// Whose journal an item stands in.

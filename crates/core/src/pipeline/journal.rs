@@ -3,14 +3,11 @@
 //! Input: mapped items in the order of the journal. Output: items with a time and a place among those of other journals.
 //! Invariant: the order inside a journal stays. Never: believes a time beyond the present.
 
-use std::hash::Hasher as _;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
-
 use super::{JournalReport, SessionState};
+use crate::bridge::item_name;
 use crate::contract::{Moment, Timestamp};
 use crate::decode::{DiagnosticLog, Framer};
-use crate::providers::{Mapped, Provider, Reader, Recognized, Role, Told};
+use crate::providers::{Context, Mapped, Provider, Reader, Recognized, Role, Told};
 
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -88,24 +85,15 @@ pub(super) struct Pending {
 
 /// Names an item among all of its session: by the record's uuid, else by its place and line.
 pub(super) fn name(session_id: &str, role: &Role, mapped: &Mapped, line: &[u8]) -> u128 {
-    let mut hasher = SipHasher13::new();
-    let mut part = |bytes: &[u8]| {
-        hasher.write_usize(bytes.len());
-        hasher.write(bytes);
-    };
-    part(session_id.as_bytes());
-    if let Some(uuid) = &mapped.context.uuid {
-        part(uuid.as_bytes());
-    } else {
-        match role {
-            Role::Root => part(b""),
-            Role::Child { agent_id } => part(agent_id.as_bytes()),
+    let Context { uuid, offset, index, .. } = &mapped.context;
+    let (session, index) = (session_id.as_bytes(), index.to_le_bytes());
+    match (uuid, role) {
+        (Some(uuid), _) => item_name(&[session, uuid.as_bytes(), &index]),
+        (None, Role::Root) => item_name(&[session, b"", &offset.to_le_bytes(), line, &index]),
+        (None, Role::Child { agent_id }) => {
+            item_name(&[session, agent_id.as_bytes(), &offset.to_le_bytes(), line, &index])
         }
-        part(&mapped.context.offset.to_le_bytes());
-        part(line);
     }
-    part(&mapped.context.index.to_le_bytes());
-    hasher.finish128().as_u128()
 }
 
 /// A pending item with its time.

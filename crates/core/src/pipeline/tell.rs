@@ -3,13 +3,9 @@
 //! Input: a session, what is said of it, and when. Output: events, as a journal's records make them.
 //! Invariant: the same telling makes the same events, so it counts once. Never: calls an exit a success of its own.
 
-use std::hash::Hasher as _;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
-
 use super::{Outcome, Pipeline, apply};
 use crate::agent::AgentEvent;
-use crate::bridge::{Item, Scope};
+use crate::bridge::{Item, Scope, item_name};
 use crate::contract::{Event, Moment};
 use crate::project::explain::Origin;
 use crate::project::{Alive, Process};
@@ -41,14 +37,11 @@ impl Pipeline {
         let (provider, id) = session;
         let Some(&at) = self.places.get(&(provider, id.to_owned())) else { return false };
         let Telling { agent, said, name, record, at: time } = telling;
-        let mut hasher = SipHasher13::new();
-        for part in [id.as_bytes(), record.as_bytes()].iter().chain(name.iter()) {
-            hasher.write_usize(part.len());
-            hasher.write(part);
-        }
+        let mut parts = vec![id.as_bytes(), record.as_bytes()];
+        parts.extend_from_slice(name);
         let item = Item {
             scope: agent.map_or(Scope::Root, Scope::Child),
-            name: hasher.finish128().as_u128(),
+            name: item_name(&parts),
             at: (*time).into(),
             estimated: false,
             turn_id: None,

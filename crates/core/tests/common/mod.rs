@@ -4,6 +4,7 @@
 pub(crate) mod authority;
 pub(crate) mod claude;
 pub(crate) mod codex;
+pub(crate) mod cuts;
 pub(crate) mod display;
 pub(crate) mod journals;
 pub(crate) mod projection;

@@ -3,7 +3,7 @@
 //! Input: chunks of files, evidence and answers, each with the present time. Output: rows, what changed, what is to be read again.
 //! Invariant: however the chunks came, the rows are those of one reading. Never: waits, or concludes `lost` without an authority.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::questions::Questions;
 use crate::discover::{self, Format, Titles};
 use crate::evidence::{Process, SessionName};
 use crate::process::{Owner, Verdict};
-use crate::status::{count_fault, read_chunks, take_line};
+use crate::status::{read_chunks, take_line};
 
 /// Bytes of a file that are held until it shows what it is.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -41,7 +41,6 @@ pub struct Live {
     processes: HashMap<SessionName, Process>,
     questions: Questions,
     owners: Owners,
-    faults: BTreeMap<&'static str, u64>,
     /// Events that a journal is to hold, where there is one.
     record: Option<Vec<(Event<'static>, Option<Moment>)>>,
 }
@@ -78,7 +77,6 @@ impl Live {
             processes: HashMap::new(),
             questions: Questions::default(),
             owners: Owners::default(),
-            faults: BTreeMap::new(),
             record: records.then(Vec::new),
         }
     }
@@ -148,14 +146,14 @@ impl Live {
     }
 
     fn take_stream(&mut self, parser: &mut JsonlParser, bytes: &[u8], now: Moment) {
-        let Self { pipeline, owners, faults, record, .. } = self;
+        let Self { pipeline, owners, record, .. } = self;
         let projector = pipeline.projector_mut();
         parser.push_journal(bytes, &mut |mut line, _| {
             let is_ahead = line.event.observed_at.moment() > now;
             line.received_at = line.received_at.or(is_ahead.then_some(now));
             let outcome = take_line(projector, &line);
             owners.hear(&line.event);
-            keep(&line.event, &outcome, line.received_at, faults, record);
+            keep(&line.event, &outcome, line.received_at, record);
         });
     }
 
@@ -172,8 +170,8 @@ impl Live {
     pub fn settle(&mut self, now: Moment) {
         // Each late finding leaves fewer journals without a launch.
         for _ in 0..=self.files.len() {
-            let Self { pipeline, faults, record, .. } = self;
-            pipeline.settle(now, Some(now), &mut |event, outcome| keep(event, outcome, None, faults, record));
+            let Self { pipeline, record, .. } = self;
+            pipeline.settle(now, Some(now), &mut |event, outcome| keep(event, outcome, None, record));
             let again = self.pipeline.take_again();
             if again.is_empty() {
                 break;
@@ -203,14 +201,14 @@ impl Live {
     /// Applies events that a host gives, such as those of its own bridge.
     pub fn apply(&mut self, event: &Event<'_>, now: Moment) -> Outcome {
         let outcome = self.pipeline.projector_mut().apply(event, Some(now));
-        keep(event, &outcome, Some(now), &mut self.faults, &mut self.record);
+        keep(event, &outcome, Some(now), &mut self.record);
         outcome
     }
 
     /// Tells something of a session, as hooks do; `false` where no journal of it is read.
     pub fn tell(&mut self, session: (&'static str, &str), telling: &Telling<'_>) -> bool {
-        let Self { pipeline, faults, record, .. } = self;
-        pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, faults, record))
+        let Self { pipeline, record, .. } = self;
+        pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, record))
     }
 
     /// Hooks speak of a session: its waits for permissions are seen.
@@ -234,9 +232,9 @@ impl Live {
         let before = std::mem::replace(&mut self.processes, processes);
         for (provider, session) in before.into_keys() {
             if !self.processes.contains_key(&(provider, session.clone())) {
-                let Self { pipeline, faults, record, .. } = self;
+                let Self { pipeline, record, .. } = self;
                 pipeline.tell_process((provider, &session), None, now, &mut |event, outcome| {
-                    keep(event, outcome, None, faults, record);
+                    keep(event, outcome, None, record);
                 });
             }
         }
@@ -244,7 +242,7 @@ impl Live {
     }
 
     fn tell_processes(&mut self, now: Moment) {
-        let Self { pipeline, processes, questions, faults, record, .. } = self;
+        let Self { pipeline, processes, questions, record, .. } = self;
         for ((provider, session), process) in processes.iter() {
             let source = format!("{provider}/{session}");
             if process.alive == Some(true) {
@@ -255,7 +253,7 @@ impl Live {
             }
             let told = Some((process.evidence(), process.started_at));
             pipeline.tell_process((provider, session), told, now, &mut |event, outcome| {
-                keep(event, outcome, None, faults, record);
+                keep(event, outcome, None, record);
                 if process.alive == Some(false) {
                     questions.died(&event.source, process.pid, now);
                 }
@@ -306,11 +304,6 @@ impl Live {
         self.keep_corrections();
     }
 
-    /// The projection, for what an authority says at once.
-    pub fn projector_mut(&mut self) -> &mut Projector {
-        self.pipeline.projector_mut()
-    }
-
     /// Drops children that ended before a time.
     pub fn forget(&mut self, before: Moment) -> usize {
         let removed = self.pipeline.projector_mut().forget(before).len();
@@ -353,29 +346,15 @@ impl Live {
             .find(|record| row_key(&record.source, &record.child_id) == key)?;
         self.pipeline.explain(&record.source, &record.child_id)
     }
-
-    /// Faults by their code: of lines and of events.
-    #[must_use]
-    pub fn faults(&self) -> BTreeMap<&'static str, u64> {
-        let mut all = self.faults.clone();
-        for report in self.pipeline.reports() {
-            for (code, times) in report.diagnostics {
-                *all.entry(code).or_default() += times;
-            }
-        }
-        all
-    }
 }
 
-/// Counts what is wrong with an event, and keeps it for the journal where it changed anything.
+/// Keeps an event for the journal where it changed anything.
 fn keep(
     event: &Event<'_>,
     outcome: &Outcome,
     received_at: Option<Moment>,
-    faults: &mut BTreeMap<&'static str, u64>,
     record: &mut Option<Vec<(Event<'static>, Option<Moment>)>>,
 ) {
-    count_fault(outcome, faults);
     let is_news = outcome.as_ref().is_ok_and(|applied| applied.status != Status::Deduplicated);
     if let Some(record) = record.as_mut().filter(|_| is_news) {
         record.push((event.to_static(), received_at));
