@@ -17,4 +17,5 @@ pub mod project;
 pub mod providers;
 pub mod reconcile;
 pub mod redact;
+pub mod runtime;
 pub mod text;
