@@ -124,6 +124,72 @@ export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
 export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
+export type {
+  ApprovalRegistryOptions,
+  ApprovalReply,
+  AskedApproval,
+  AskedUserInput,
+  ClearOutcome,
+  NativeRequestKey,
+  OpenResult,
+  PendingRequests,
+  RequestFilter,
+  RequestRefusal,
+  ResolvedRequest,
+  UserInputAnswer,
+  UserInputAnswers,
+} from "./runtime/approval.js";
+export { ApprovalRegistry } from "./runtime/approval-registry.js";
+export type {
+  DropReason,
+  Observed,
+  ObservedPlace,
+  ObservedText,
+  RequestResolution,
+  TurnDiagnostic,
+  TurnInput,
+  TurnPlace,
+  TurnSequencerOptions,
+  TurnSequencerStats,
+} from "./runtime/observation.js";
+export type {
+  AdapterLifecycleSemanticEvent,
+  AgentRuntimeSemanticEvent,
+  AgentRuntimeSemanticEventKind,
+  ApprovalDecision,
+  ApprovalRequest,
+  ApprovalRequestedSemanticEvent,
+  ApprovalResolvedSemanticEvent,
+  AssistantDeltaSemanticEvent,
+  AssistantMessageSemanticEvent,
+  CompactionEndSemanticEvent,
+  CompactionStartSemanticEvent,
+  DiffUpdatedSemanticEvent,
+  ErrorSemanticEvent,
+  NativeEventSemanticEvent,
+  PlanUpdatedSemanticEvent,
+  ReasoningDeltaSemanticEvent,
+  ReasoningFinishedSemanticEvent,
+  ReasoningStartedSemanticEvent,
+  RequestOutcome,
+  RuntimeUsage,
+  ToolCallSemanticEvent,
+  ToolExecutionFinishedSemanticEvent,
+  ToolExecutionStartedSemanticEvent,
+  ToolExecutionUpdatedSemanticEvent,
+  TurnCompletedSemanticEvent,
+  TurnFailedSemanticEvent,
+  TurnFailure,
+  TurnStartedSemanticEvent,
+  UsageSemanticEvent,
+  UserInputOption,
+  UserInputQuestion,
+  UserInputRequest,
+  UserInputRequestedSemanticEvent,
+  UserInputResolvedSemanticEvent,
+  WarningSemanticEvent,
+} from "./runtime/semantic-event.js";
+export { TurnSequencer } from "./runtime/turn-sequencer.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,
