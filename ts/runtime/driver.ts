@@ -1,7 +1,10 @@
 // What an adapter provides: a driver, which is a table of operations over live sessions of one kind of harness.
 import type { AdapterProcess, AdapterProcessOptions } from "./adapter-process.js";
-import type { NativeLocator } from "./binding.js";
-import type { AdapterObservation } from "./observation.js";
+import type { Json } from "../contract.js";
+import type { AskedApproval, AskedUserInput, NativeRequestKey, UserInputAnswers } from "./approval.js";
+import type { BindingContent } from "./binding.js";
+import type { Observed, ObservedPlace } from "./observation.js";
+import type { RequestOutcome, RuntimeUsage } from "./semantic-event.js";
 
 /** How the harness is reached. */
 export type AdapterTransport = "process" | "in-process" | "remote";
@@ -51,15 +54,10 @@ export interface AdapterDiagnosis {
 }
 
 /** What the adapter knows of a native session. Locator and metadata are the adapter's own and never shown. */
-export interface NativeSession {
-  /** Opaque; unique for the adapter. Absent until the harness has a durable conversation. */
-  readonly nativeSessionId?: string | undefined;
-  readonly protocol?: string | undefined;
-  readonly protocolVersion?: string | undefined;
-  readonly adapterVersion?: string | undefined;
-  readonly locator?: NativeLocator | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-}
+export type NativeSessionState = Pick<
+  BindingContent,
+  "nativeSessionId" | "protocol" | "protocolVersion" | "adapterVersion" | "locator" | "metadata"
+>;
 
 export interface AdapterPrompt {
   /** The turn's id, minted by the session; never a native one. */
@@ -70,40 +68,28 @@ export interface AdapterPrompt {
   readonly capabilityScope?: string | undefined;
 }
 
-/** How the harness names a request: by what it is answered. */
-export interface NativeRequest {
-  /** 0 and "0" are two ids. */
-  readonly nativeRequestId: string | number;
+/** A request for leave, as the harness names things. */
+export type AdapterApprovalRequest = Omit<AskedApproval, "ask" | "turnId"> & OfNativeTurn;
+
+/** Questions, as the harness names things. */
+export type AdapterUserInputRequest = Omit<AskedUserInput, "ask" | "turnId"> & OfNativeTurn;
+
+interface OfNativeTurn {
+  /** The harness's turn; without it, the one that is on. */
   readonly nativeTurnId?: string | undefined;
-  /** Whose it is where the harness has several agents in one session; the root's by default. */
-  readonly scope?: string | undefined;
 }
 
-/** A request for a decision. */
-export interface AdapterApprovalRequest extends NativeRequest {
-  /** What is to be approved, such as `command` or `file_change`. A kind that nobody knows is as good. */
-  readonly kind: string;
-  readonly title?: string | undefined;
-  readonly detail?: string | undefined;
-  /** Shown redacted and bounded. */
-  readonly arguments?: unknown;
-  readonly decisions: readonly { readonly id: string; readonly label: string }[];
-}
+/** How a harness names a request that is answered or has ended: the members that were given with it. */
+export type NativeRequest = Omit<NativeRequestKey, "turnId">;
 
-/** A request for answers to questions. */
-export interface AdapterUserInputRequest extends NativeRequest {
-  readonly questions: readonly AdapterQuestion[];
-}
-
-export interface AdapterQuestion {
-  readonly id: string;
-  readonly header?: string | undefined;
-  readonly question: string;
-  readonly options?: readonly { readonly id: string; readonly label: string }[] | undefined;
-  readonly multiSelect?: boolean | undefined;
-  readonly allowFreeform?: boolean | undefined;
-  /** Its answer is shown nowhere. */
-  readonly secret?: boolean | undefined;
+/** The harness says that a turn ended. */
+export interface AdapterTerminal {
+  readonly nativeTurnId?: string;
+  readonly scope?: string;
+  readonly status: "completed" | "interrupted" | "failed";
+  readonly message?: string;
+  readonly details?: Json;
+  readonly usage?: RuntimeUsage;
 }
 
 /** What a driver works with while one session is open. */
@@ -120,7 +106,9 @@ export interface AdapterContext {
   /** Aborted when opening takes too long or the session is disposed of. */
   readonly signal: AbortSignal;
   /** Says what the harness did. Order, repeats and lateness are the session's matter. */
-  observe(observation: AdapterObservation): void;
+  observe(observation: ObservedPlace & Observed): void;
+  /** Says that the harness ended a turn. */
+  terminal(terminal: AdapterTerminal): void;
   /** The harness asks for a decision. False where it was refused, for there are too many or it is beyond the limits: answer with the protocol's own refusal. */
   requestApproval(request: AdapterApprovalRequest): boolean;
   /** The harness asks questions. False as for `requestApproval`. */
@@ -137,12 +125,14 @@ export interface AdapterContext {
   closed(reason: string): void;
   /** Runs at dispose, the last first: revokes a credential, removes what was generated. */
   onDispose(release: () => void | Promise<void>): void;
+  /** A credential that the adapter made or read, of 8 UTF-16 code units or more: it is shown nowhere from now on. */
+  hide(secret: string): void;
   /** What people should know, redacted and bounded. */
   warn(code: string, message: string): void;
 }
 
 /** Options of a process of the session's own; the session gives the rest. */
-export type AdapterProcessStart = Omit<AdapterProcessOptions, "stateDirectory" | "ownership">;
+export type AdapterProcessStart = Omit<AdapterProcessOptions, "ownership" | "correlationId">;
 
 /** An adapter. `Session` is whatever the driver makes for one live session. */
 export interface RuntimeDriver<Session = unknown> {
@@ -150,6 +140,8 @@ export interface RuntimeDriver<Session = unknown> {
   readonly adapterId: string;
   readonly transport: AdapterTransport;
   readonly capabilities: AdapterCapabilities;
+  /** Whether the harness has ids of its own for turns and says them with what belongs to one. */
+  readonly nativeTurnIds: boolean;
   readonly configSchema?: ConfigSchema | undefined;
   /** Whether an instance can be used here, without starting a session. */
   diagnose?(instance: {
@@ -164,10 +156,10 @@ export interface RuntimeDriver<Session = unknown> {
    */
   resumeSession?(
     context: AdapterContext,
-    native: NativeSession & { readonly nativeSessionId: string },
+    native: NativeSessionState & { readonly nativeSessionId: string },
   ): Promise<Session>;
   /** The live state: with the id as soon as there is a durable one. */
-  getBinding(session: Session): NativeSession;
+  getBinding(session: Session): NativeSessionState;
   /** Resolves when the harness has accepted the turn, with its native id where there is one; a rejection says that it did not. */
   prompt(session: Session, prompt: AdapterPrompt): Promise<{ readonly nativeTurnId?: string | undefined }>;
   steer?(session: Session, prompt: AdapterPrompt): Promise<void>;
@@ -175,11 +167,9 @@ export interface RuntimeDriver<Session = unknown> {
   abort?(session: Session, turn: { readonly turnId: string }): Promise<void>;
   /** Resolves when the reply is written. */
   respondToApproval?(session: Session, request: NativeRequest, decisionId: string): Promise<void>;
-  respondToUserInput?(
-    session: Session,
-    request: NativeRequest,
-    answers: Readonly<Record<string, readonly string[]>>,
-  ): Promise<void>;
+  respondToUserInput?(session: Session, request: NativeRequest, answers: UserInputAnswers): Promise<void>;
+  /** A request ended without an answer: the harness still waits for one, so give it the protocol's own refusal. */
+  requestEnded?(session: Session, request: NativeRequest, outcome: RequestOutcome): void;
   /** Ends the live session, not the native one. */
   dispose(session: Session): Promise<void>;
 }

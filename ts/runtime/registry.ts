@@ -244,14 +244,12 @@ async function inspectionOf(instance: RuntimeInstance): Promise<RuntimeInstanceI
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, DIAGNOSE_MS).unref();
+    timer = setTimeout(() => resolve(undefined), DIAGNOSE_MS);
+    timer.unref();
   });
   try {
     if (driver.diagnose !== undefined) {
-      const diagnosis = await Promise.race([
-        driver.diagnose({ config, signal: controller.signal }),
-        silence,
-      ]);
+      const diagnosis = await Promise.race([driver.diagnose({ config, signal: controller.signal }), silence]);
       if (diagnosis === undefined) {
         said.push({
           code: "diagnosis_timeout",

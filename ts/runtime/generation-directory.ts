@@ -1,0 +1,3 @@
+export async function openGenerationDirectory(): Promise<{ path: string; remove(): Promise<void> }> {
+  throw new Error("not yet");
+}

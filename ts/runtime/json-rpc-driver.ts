@@ -1,0 +1,301 @@
+// The neutral adapter: a program that speaks this package's own protocol, newline-delimited JSON-RPC. docs/runtime.md has its messages.
+import { LifecycleError } from "../error.js";
+import {
+  AdapterProcess,
+  AdapterRequestError,
+  type AdapterNotification,
+  type AdapterRequest,
+} from "./adapter-process.js";
+import type { UserInputAnswers } from "./approval.js";
+import {
+  type AdapterApprovalRequest,
+  type AdapterCapabilities,
+  type AdapterConfig,
+  type AdapterContext,
+  type AdapterPrompt,
+  type AdapterTerminal,
+  type AdapterUserInputRequest,
+  type NativeRequest,
+  NativeSessionError,
+  type NativeSessionState,
+  type RuntimeDriver,
+} from "./driver.js";
+import { ProtocolError } from "./errors.js";
+import type { Observed, ObservedPlace } from "./observation.js";
+
+/** What a neutral adapter is. Its program, arguments and environment are the instance's configuration. */
+export interface JsonRpcDriverOptions {
+  readonly adapterId: string;
+  /** What the program can do; it must say the same when it starts. Each is false by default. */
+  readonly capabilities?: Partial<AdapterCapabilities> | undefined;
+  /** Whether its turns have ids. False by default. */
+  readonly nativeTurnIds?: boolean | undefined;
+}
+
+/** The version of the protocol. */
+const PROTOCOL_VERSION = 1;
+/** Codes of errors that the program answers with. */
+const SESSION_MISSING = -32004;
+const SESSION_BROKEN = -32005;
+/** Codes that its own requests are answered with. */
+const REQUEST_REFUSED = -32001;
+const REQUEST_ENDED = -32002;
+
+interface Asking {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+  readonly replied: Promise<void>;
+}
+
+/** One live session: its process, and the requests of the program that wait for an answer. */
+interface Session {
+  readonly process: AdapterProcess;
+  native: NativeSessionState;
+  readonly asking: Map<string, Asking>;
+}
+
+/** A driver for programs that speak the neutral protocol. */
+export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Session> {
+  const capabilities: AdapterCapabilities = {
+    resume: false,
+    steering: false,
+    abort: false,
+    approvals: false,
+    userInput: false,
+    ...options.capabilities,
+  };
+  const nativeTurnIds = options.nativeTurnIds ?? false;
+  return {
+    adapterId: options.adapterId,
+    transport: "process",
+    capabilities,
+    nativeTurnIds,
+    configSchema: {
+      command: { type: "string", required: true, description: "the program: a path, or a name in PATH" },
+      args: { type: "strings", default: [], description: "its arguments" },
+      environment: {
+        type: "strings",
+        default: [],
+        secret: true,
+        description: "further variables, each NAME=value",
+      },
+    },
+    async openSession(context) {
+      const session = await start(context, capabilities);
+      session.native = stateOf(await session.process.request("session/open", placeOf(context)));
+      return session;
+    },
+    ...(capabilities.resume && {
+      async resumeSession(context: AdapterContext, native: NativeSessionState & { nativeSessionId: string }) {
+        const session = await start(context, capabilities);
+        const { nativeSessionId, locator, metadata } = native;
+        try {
+          const resumed = await session.process.request("session/resume", {
+            ...placeOf(context),
+            nativeSessionId,
+            locator,
+            metadata,
+          });
+          session.native = stateOf(resumed);
+          return session;
+        } catch (error) {
+          await session.process.release();
+          throw nativeFault(error);
+        }
+      },
+    }),
+    getBinding: ({ native }) => native,
+    async prompt({ process }, { text, source, capabilityScope }) {
+      const accepted = await process.request<{ nativeTurnId?: unknown }>("turn/prompt", {
+        text,
+        source,
+        capabilityScope,
+      });
+      const { nativeTurnId } = objectOf(accepted, "the answer to turn/prompt");
+      return typeof nativeTurnId === "string" ? { nativeTurnId } : {};
+    },
+    ...(capabilities.steering && {
+      async steer({ process }: Session, { text, source, capabilityScope }: AdapterPrompt) {
+        await process.request("turn/steer", { text, source, capabilityScope });
+      },
+    }),
+    ...(capabilities.abort && {
+      async abort({ process }: Session) {
+        await process.request("turn/abort");
+      },
+    }),
+    ...(capabilities.approvals && {
+      respondToApproval: (session: Session, request: NativeRequest, decision: string) =>
+        answer(session, request, { decision }),
+    }),
+    ...(capabilities.userInput && {
+      respondToUserInput: (session: Session, request: NativeRequest, answers: UserInputAnswers) =>
+        answer(session, request, { answers }),
+    }),
+    requestEnded(session, request, outcome) {
+      const asking = take(session, request);
+      asking?.reject(
+        new AdapterRequestError(REQUEST_ENDED, `the request ended without an answer: ${outcome}`, {
+          outcome,
+        }),
+      );
+    },
+    async dispose({ process }) {
+      await process.release();
+    },
+  };
+}
+
+async function start(context: AdapterContext, capabilities: AdapterCapabilities): Promise<Session> {
+  let session: Session | undefined;
+  const asking: Session["asking"] = new Map();
+  const process = await context.startProcess({
+    command: String(context.config["command"]),
+    args: textsOf(context.config, "args"),
+    env: environmentOf(context.config),
+    cwd: context.workspace,
+    initialize: async (starting) => {
+      const said = await starting.request("initialize", { protocolVersion: PROTOCOL_VERSION });
+      checkHandshake(said, capabilities);
+    },
+    onNotification: (notification) => notified(context, session, notification),
+    onRequest: (request) => requested(context, asking, request),
+  });
+  session = { process, native: {}, asking };
+  return session;
+}
+
+const placeOf = ({ workspace, directory, generation }: AdapterContext) => ({
+  workspace,
+  directory,
+  generation,
+});
+
+function checkHandshake(said: unknown, capabilities: AdapterCapabilities): void {
+  const { protocolVersion, capabilities: can } = objectOf(said, "the answer to initialize");
+  if (protocolVersion !== PROTOCOL_VERSION) {
+    throw violation(`the adapter speaks another version of the protocol than ${PROTOCOL_VERSION}`);
+  }
+  const told = objectOf(can ?? {}, "the capabilities of the adapter");
+  for (const [name, isAdvertised] of Object.entries(capabilities)) {
+    if ((told[name] === true) !== isAdvertised) {
+      throw violation(`the driver says ${name}: ${isAdvertised}, and its program does not`);
+    }
+  }
+}
+
+function notified(
+  context: AdapterContext,
+  session: Session | undefined,
+  { method, params }: AdapterNotification,
+): unknown {
+  const said = objectOf(params ?? {}, `the parameters of ${method}`);
+  switch (method) {
+    case "observation":
+      return context.observe(said as unknown as ObservedPlace & Observed);
+    case "turn/ended":
+      return context.terminal(said as unknown as AdapterTerminal);
+    case "request/cleared":
+      return context.requestCleared(said as unknown as NativeRequest);
+    case "session/changed":
+      if (session === undefined) return undefined;
+      session.native = stateOf(said);
+      return context.bindingChanged();
+    default:
+      return context.warn(
+        "unknown_notification",
+        "the adapter sent a notification that the protocol does not have",
+      );
+  }
+}
+
+/** The reply is what the promise gives: it waits for whoever answers. */
+function requested(
+  context: AdapterContext,
+  asking: Session["asking"],
+  request: AdapterRequest,
+): Promise<unknown> {
+  const params = objectOf(request.params ?? {}, `the parameters of ${request.method}`);
+  const asked = { ...params, nativeId: request.nativeId };
+  const isApproval = request.method === "approval/request";
+  if (!isApproval && request.method !== "input/request") {
+    throw new AdapterRequestError(-32601, `the protocol has no request ${request.method.slice(0, 100)}`);
+  }
+  return new Promise((resolve, reject) => {
+    const key = nameOf(asked);
+    asking.set(key, { resolve, reject, replied: request.replied });
+    request.signal.addEventListener("abort", () => asking.delete(key), { once: true });
+    const isTaken = isApproval
+      ? context.requestApproval(asked as unknown as AdapterApprovalRequest)
+      : context.requestUserInput(asked as unknown as AdapterUserInputRequest);
+    if (isTaken) return;
+    asking.delete(key);
+    reject(new AdapterRequestError(REQUEST_REFUSED, "the host does not take this request"));
+  });
+}
+
+async function answer(session: Session, request: NativeRequest, result: unknown): Promise<void> {
+  const asking = take(session, request);
+  if (asking === undefined) throw new Error("the program does not wait for this answer any more");
+  asking.resolve(result);
+  await asking.replied;
+}
+
+function take({ asking }: Session, request: NativeRequest): Asking | undefined {
+  const key = nameOf(request);
+  const found = asking.get(key);
+  asking.delete(key);
+  return found;
+}
+
+const nameOf = ({ scope, nativeId }: NativeRequest): string => JSON.stringify([scope, nativeId]);
+
+/** What the program said of its session; what is of a wrong type is refused by the store. */
+function stateOf(said: unknown): NativeSessionState {
+  const { nativeSessionId, adapterVersion, locator, metadata } = objectOf(
+    said,
+    "what the adapter says of its session",
+  );
+  if (nativeSessionId !== undefined && typeof nativeSessionId !== "string")
+    throw violation("nativeSessionId must be text");
+  return {
+    protocol: "agent-lifecycle",
+    protocolVersion: String(PROTOCOL_VERSION),
+    ...(nativeSessionId !== undefined && { nativeSessionId }),
+    ...(adapterVersion !== undefined && { adapterVersion }),
+    ...(locator !== undefined && { locator }),
+    ...(metadata !== undefined && { metadata }),
+  } as NativeSessionState;
+}
+
+function nativeFault(error: unknown): unknown {
+  if (!(error instanceof ProtocolError) || error.code !== "response_error") return error;
+  const code = error.details?.["rpcCode"];
+  if (code === SESSION_MISSING) return new NativeSessionError("missing", "session_missing", error.message);
+  if (code === SESSION_BROKEN) return new NativeSessionError("persistent", "session_broken", error.message);
+  return error;
+}
+
+function environmentOf(config: AdapterConfig): Record<string, string> {
+  const variables = textsOf(config, "environment").map((one): [string, string] => {
+    const at = one.indexOf("=");
+    if (at < 1)
+      throw new LifecycleError("invalid_option", "each member of environment must be NAME=value", {
+        path: "config.environment",
+      });
+    return [one.slice(0, at), one.slice(at + 1)];
+  });
+  return Object.fromEntries(variables);
+}
+
+const textsOf = (config: AdapterConfig, name: string): readonly string[] =>
+  (config[name] ?? []) as readonly string[];
+
+function objectOf(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw violation(`${what} must be an object`);
+}
+
+const violation = (message: string): ProtocolError =>
+  new ProtocolError("protocol_violation", message, { phase: "start" });
