@@ -125,7 +125,7 @@ export class Harness {
 
   /** What the driver wanted to be released, the last first. Never rejects. */
   async releaseAll(): Promise<void> {
-    for (const release of this.#releases.splice(0).reverse()) {
+    for (const release of this.#releases.splice(0).toReversed()) {
       try {
         await release();
       } catch (error) {
@@ -195,12 +195,15 @@ export class Harness {
       },
     });
     this.#processes.add(process);
-    void process.closed.then((end) => {
-      this.#processes.delete(process);
-      if (!life.aborted && end.reason !== "closed") listener.ended(harnessEnd(end));
-    });
+    void this.#watch(process, life);
     if (life.aborted) await process.close();
     return process;
+  }
+
+  async #watch(process: AdapterProcess, life: AbortSignal): Promise<void> {
+    const end = await process.closed;
+    this.#processes.delete(process);
+    if (!life.aborted && end.reason !== "closed") this.#options.listener.ended(harnessEnd(end));
   }
 
   #fault(code: string, message: string): ProtocolError {

@@ -99,7 +99,6 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
           session.native = stateOf(resumed);
           return session;
         } catch (error) {
-          await session.process.release();
           throw nativeFault(error);
         }
       },
