@@ -38,7 +38,7 @@ pub struct NativeAdapterOptions {
 }
 
 /// What was told, its kind and its content.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 pub struct NativeTold {
     /// `started`, `messages`, `noise`, `written` or `ended`.
     pub kind: &'static str,
@@ -88,7 +88,7 @@ impl NativeAdapter {
         });
         let adapter = Arc::new(adapter.map_err(|error| {
             let message = format!("the system gives no thread or no descriptor: {error}");
-            Refusal { code: "spawn_failed", path: None, message: &message }.into_error(env)
+            Refusal { code: "unavailable", path: None, message: &message }.into_error(env)
         })?);
         let hook = env.add_env_cleanup_hook(Arc::clone(&adapter), |adapter: Arc<Adapter>| adapter.end())?;
         Ok(Self { adapter, hook: RefCell::new(Some(hook)) })
@@ -164,7 +164,7 @@ pub fn write_guard(env: Env, folder: String) -> Result<Option<String>> {
         Ok(path) => Ok(Some(path.display().to_string())),
         Err(error) => {
             let message = format!("{folder}: {error}");
-            Err(Refusal { code: "guard_unavailable", path: None, message: &message }.into_error(env))
+            Err(Refusal { code: "unavailable", path: None, message: &message }.into_error(env))
         }
     }
 }
