@@ -1,4 +1,5 @@
 // When an authority is asked for a snapshot: at session open, at a reconnect, at an interval, and while a question is open.
+import { guarded, warnOf } from "./callbacks.js";
 import { LifecycleError } from "./error.js";
 
 /** Why a snapshot is asked for; `question`: the state of a child is in doubt. */
@@ -18,17 +19,16 @@ export interface SnapshotScheduleOptions<Answer, Taken> {
   ) => Answer | PromiseLike<Answer>;
   /** Takes an answer. One that it refuses by throwing is none. */
   readonly take: (answer: Answer, reason: SnapshotReason) => Taken;
-  /** Told of each request that got no answer. It must not throw. */
+  /** Told of each request that got no answer. */
   readonly unanswered: (error: unknown, reason: SnapshotReason) => void;
   /** Milliseconds from the end of one request until the next is due; positive and finite. */
   readonly intervalMs: number;
   /** Milliseconds that an answer is waited for; 10,000 by default. */
   readonly deadlineMs?: number | undefined;
-  /**
-   * Whether it asks by timers of its own, and after a failure ever more seldom; true by default. If not, the next one is due at once
-   * after a failure, and the host asks.
-   */
+  /** Whether it asks by timers of its own; true by default. If not, the host asks. */
   readonly isAutomatic?: boolean | undefined;
+  /** Whether it asks ever more seldom after failures; as `isAutomatic` by default. If not, the next is due at once after one. */
+  readonly backsOff?: boolean | undefined;
   /** Milliseconds; only differences count. `performance.now` by default. */
   readonly clock?: (() => number) | undefined;
   /** From 0 to below 1; `Math.random` by default. */
@@ -58,7 +58,7 @@ const TIMER_MS = 2 ** 31 - 1;
 export function snapshotSchedule<Answer, Taken>(
   options: SnapshotScheduleOptions<Answer, Taken>,
 ): SnapshotSchedule<Taken> {
-  const { fetch, take, unanswered, isAutomatic = true } = options;
+  const { fetch, take, unanswered, isAutomatic = true, backsOff = isAutomatic } = options;
   const clock = options.clock ?? (() => performance.now());
   const random = options.random ?? Math.random;
   const intervalMs = duration(options.intervalMs, "intervalMs");
@@ -102,7 +102,7 @@ export function snapshotSchedule<Answer, Taken>(
     } catch (error) {
       if (ended.signal.aborted) return { status: "closed", reason };
       failures += 1;
-      unanswered(error, reason);
+      guarded(() => unanswered(error, reason), warnOf);
       return { status: "unanswered", reason, error };
     } finally {
       clearTimeout(limit);
@@ -121,7 +121,7 @@ export function snapshotSchedule<Answer, Taken>(
     void answerOf(reason).then((answer) => {
       open = undefined;
       since = clock();
-      wait = failures === 0 ? intervalMs : isAutomatic ? pause() : 0;
+      wait = failures === 0 ? intervalMs : backsOff ? pause() : 0;
       plan(wait);
       return settle(answer);
     });
@@ -159,7 +159,12 @@ export function snapshotSchedule<Answer, Taken>(
   };
 }
 
-function duration(value: unknown, name: string): number {
+/**
+ * An option that is a time.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function duration(value: unknown, name: string): number {
   if (typeof value === "number" && value > 0 && Number.isFinite(value)) return value;
   throw new LifecycleError("invalid_option", `${name} must be a positive and finite number of milliseconds`, {
     path: name,
