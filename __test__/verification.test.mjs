@@ -264,9 +264,8 @@ test("verification 4: a complete snapshot corrects and is audited; a terminal st
   assert.throws(() => projector.reconcile(snapshot("s4", 63, [], { complete: false })), {
     code: "incomplete_snapshot",
   });
-  assert.throws(() => projector.apply({ ...state(9, "created"), eventId: "again" }), {
-    code: "already_created",
-  });
+  // Nor does any event alter it: the child is not created again.
+  assert.equal(projector.apply({ ...state(9, "created"), eventId: "again" }).status, "terminal_immutable");
   await reconciler.close();
 });
 
