@@ -13,11 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
+use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
-use agent_lifecycle_core::reconcile::JournalLine;
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
@@ -266,7 +265,7 @@ impl Scan {
                 // What is dated ahead of the clock came no later than the file was written.
                 let ahead = line.event.observed_at.moment() > now;
                 line.received_at = line.received_at.or_else(|| ahead.then(|| now.min(modified)));
-                count_fault(&take_line(&mut projector, &line), &mut faults);
+                count_fault(&projector.take_line(&line), &mut faults);
             });
         });
         if let Err(error) = read {
@@ -369,14 +368,6 @@ pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Resul
         take(&buffer[..read]);
     }
     Ok(())
-}
-
-/// Takes a line of a stream; the corrections of a journal are made again.
-pub(crate) fn take_line(projector: &mut Projector, line: &JournalLine<'_>) -> Outcome {
-    match line.journal_sequence {
-        Some(_) => projector.replay(&line.event, line.received_at),
-        None => projector.apply(&line.event, line.received_at),
-    }
 }
 
 /// Counts an event that came to nothing or contradicts.

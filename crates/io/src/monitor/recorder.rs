@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use agent_lifecycle_core::contract::{Event, Moment};
-use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::pipeline::Pipeline;
 
 use super::options::Notice;
 use crate::journal::{Draft, Durability, Fault, FaultCode, Journal, Options, Replayed, TornTail};
@@ -47,8 +47,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the journal at `path` and reads what it holds.
-    pub(super) fn open(path: &Path, config: Config) -> Result<(Self, Projector), Fault> {
+    /// Opens the journal at `path` and reads what it holds into an empty pipeline.
+    pub(super) fn open(path: &Path, mut pipeline: Pipeline) -> Result<(Self, Pipeline), Fault> {
         let options =
             Options { durability: Durability::Os, torn_tail: TornTail::Quarantine, ..Options::default() };
         let journal = Journal::open(path, options)?;
@@ -63,21 +63,21 @@ impl Recorder {
         journal.replay(move |replay| {
             let _ = sender.send(replay);
         });
-        let mut projector = Projector::new(config);
+        let stream = pipeline.add_stream(journal.path().display().to_string());
         if let Ok(replay) = receiver.recv() {
             let mut replay = replay?;
             let mut take = |item: Replayed<'_>| {
-                if let Replayed::Entry(entry, _) = item {
+                if let Replayed::Entry(entry, _, offset) = item {
                     // What is refused now was refused then.
-                    let _ = projector.replay(&entry.event, entry.received_at);
+                    let _ = pipeline.take_entry(&entry.event, entry.received_at, stream, offset);
                 }
             };
             while replay.step(&mut take).map_err(|error| Fault::io("read", path, &error))? {}
         }
         // What was said while it was replayed is in the journal.
-        projector.take_corrections();
+        pipeline.projector_mut().take_corrections();
         let (told, faults) = mpsc::channel();
-        Ok((Self { journal, _owner: owner, faults, told }, projector))
+        Ok((Self { journal, _owner: owner, faults, told }, pipeline))
     }
 
     pub(super) fn append(&mut self, record: &[(Event<'static>, Option<Moment>)], sink: &dyn Fn(Notice)) {

@@ -196,7 +196,7 @@ fn a_replay_delivers_what_is_readable_and_names_the_rest_in_its_place() {
     while replay
         .step(&mut |replayed| {
             seen.push(match replayed {
-                Replayed::Entry(entry, bytes) => {
+                Replayed::Entry(entry, bytes, _) => {
                     assert_eq!(
                         String::from_utf8_lossy(bytes),
                         line(&entry.event.child_id, 1, entry.sequence).trim_end()
