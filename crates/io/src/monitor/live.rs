@@ -13,12 +13,14 @@ use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, StreamId, Telling};
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::{Row, row_key, rows};
-use agent_lifecycle_core::project::{ChangeSet, Config, Record, Status};
+use agent_lifecycle_core::project::{ChangeSet, Config, Status};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use super::families::Families;
+use super::hooks::{self, Waiting};
 use super::owners::Owners;
 use super::questions::Questions;
+use super::spool::Hook;
 use crate::discover::{self, Format, Titles};
 use crate::evidence::{Process, SessionName};
 use crate::process::{Owner, Verdict};
@@ -41,6 +43,7 @@ pub struct Live {
     processes: HashMap<SessionName, Process>,
     questions: Questions,
     owners: Owners,
+    hooks: Waiting,
     /// Events that a journal is to hold, where there is one.
     record: Option<Vec<(Event<'static>, Option<Moment>)>>,
 }
@@ -74,6 +77,7 @@ impl Live {
             processes: HashMap::new(),
             questions: Questions::default(),
             owners: Owners::default(),
+            hooks: Waiting::default(),
             record: records.then(Vec::new),
         }
     }
@@ -161,6 +165,11 @@ impl Live {
         self.keep_corrections();
     }
 
+    /// Whether a child came whose process its journal names and that was not looked at.
+    pub(super) fn has_new_owner(&self) -> bool {
+        self.owners.is_due()
+    }
+
     /// Makes events of what was taken.
     pub fn settle(&mut self, now: Moment) {
         // Each late finding leaves fewer journals without a launch.
@@ -210,20 +219,12 @@ impl Live {
         pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, record))
     }
 
-    /// Hooks speak of a session: its waits for permissions are seen.
-    pub(super) fn heard_hook(&mut self, session: (&'static str, &str)) {
-        self.pipeline.heard_hook(session);
-    }
-
-    /// The record of a session's present life, or of a sub-agent of it.
-    pub(super) fn record_of(&self, session: (&'static str, &str), agent: Option<&str>) -> Option<&Record> {
-        let (source, child) = self.pipeline.life_of(session, agent)?;
-        self.pipeline.projector().record(&source, &child)
-    }
-
-    /// The id in the projection of a session's sub-agent.
-    pub(super) fn launch_of(&mut self, session: (&'static str, &str), agent_id: &str) -> Option<String> {
-        self.pipeline.launch_of(session, agent_id)
+    /// Takes what a hook says at `now`. Of a session whose journal is not read it is kept until one is.
+    pub fn hook(&mut self, hook: Hook, now: Moment) {
+        let Self { pipeline, record, .. } = self;
+        if !hooks::take(pipeline, &hook, now, &mut |event, outcome| keep(event, outcome, None, record)) {
+            self.hooks.add(hook);
+        }
     }
 
     /// The processes that are known to work on sessions now. One that names another session than before leaves the former.
@@ -263,6 +264,9 @@ impl Live {
     /// Lets time pass: what is silent for too long is marked, and answers that an authority gave are drawn. `jumped` says that the
     /// clock did, so that silence before now does not count.
     pub fn tick(&mut self, now: Moment, jumped: bool) {
+        for hook in self.hooks.take() {
+            self.hook(hook, now);
+        }
         let projector = self.pipeline.projector_mut();
         if jumped {
             projector.open_window(now);

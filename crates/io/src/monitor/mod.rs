@@ -4,10 +4,10 @@
 //! Invariant: one thread makes all decisions, in the order in which things came. Never: writes to an agent's own folders.
 
 mod families;
-mod hooks;
+pub(crate) mod hooks;
 pub mod live;
 mod options;
-mod owners;
+pub(crate) mod owners;
 pub mod questions;
 mod recorder;
 pub mod spool;

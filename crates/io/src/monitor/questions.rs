@@ -37,7 +37,7 @@ pub enum Answer {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
+pub(crate) struct Questions {
     /// Questions that the host was given, by their deadlines.
     given: HashMap<Name, Moment>,
     /// Children that an authority called gone, and when.
