@@ -414,3 +414,56 @@ fn listing(folder: &Path) -> Vec<(PathBuf, u64)> {
     found.sort();
     found
 }
+
+#[test]
+fn a_damaged_journal_is_told_once_with_its_place_and_nothing_valid_is_lost() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    append(&journal(folder, "s"), &prompt("s", "p1"));
+    let own = folder.join("monitor.jsonl");
+    let with_journal = || Options { journal: Some(own.clone()), ..options(folder) };
+    let (monitor, _notices) = open(with_journal());
+    monitor.close();
+    drop(monitor);
+    let whole = fs::read_to_string(&own).unwrap();
+    let (first, rest) = whole.split_at(whole.find('\n').unwrap() + 1);
+    fs::write(&own, format!("{first}nonsense\n{rest}")).unwrap();
+
+    let faults = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let heard = std::sync::Arc::clone(&faults);
+    let monitor = Monitor::open(with_journal(), move |notice| {
+        if let Notice::Diagnostic { code, path, message } = notice {
+            heard.lock().unwrap().push((code, path, message));
+        }
+    });
+    let monitor = monitor.unwrap();
+    for (number, told) in [(2, 2), (3, 3)] {
+        append(
+            &journal(folder, "s"),
+            &(done("s", &format!("m{number}")) + &prompt("s", &format!("p{number}"))),
+        );
+        wait(&monitor, "the next turn", |rows| rows.first().is_some_and(|row| row.turns.count == told));
+    }
+    let explained = monitor.explain("claude-code/s").unwrap();
+    assert_eq!(explained.evidence[0].journal, Some(own.display().to_string()), "read from its own journal");
+    // A repair beside it lets it go on, with what it could not write.
+    let repairing =
+        agent_lifecycle_io::journal::Journal::open(&own, agent_lifecycle_io::journal::Options::default());
+    assert!(repairing.is_err(), "one instance for each path in a process");
+    assert_eq!(faults.lock().unwrap().len(), 1, "{faults:?}");
+    let (code, path, message) = faults.lock().unwrap()[0].clone();
+    assert_eq!((code, path), ("journal_integrity", Some(own.display().to_string())));
+    assert!(message.contains(&format!("malformed at byte {}", first.len())), "{message}");
+    assert!(message.contains("journal repair"), "{message}");
+    // As the command does it, in another process: the bad line goes.
+    fs::write(&own, &whole).unwrap();
+    let until = Instant::now() + PATIENCE;
+    while fs::read_to_string(&own).unwrap().matches("\"turnId\":\"p3\"").count() == 0 {
+        assert!(Instant::now() < until, "what waited is written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    monitor.close();
+    drop(monitor);
+    let (monitor, _notices) = open(with_journal());
+    assert_eq!(monitor.rows()[0].turns.count, 3);
+}
