@@ -366,6 +366,9 @@ export interface NativeStatusOptions {
   now?: string
 }
 
+/** The normalised event in the JSON text of a delegation event, as JSON text. */
+export declare function normalizeDelegation(event: string): string
+
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
 
@@ -379,6 +382,12 @@ export declare function ownIdentity(): string
  * Always.
  */
 export declare function panicForTests(): void
+
+/**
+ * What the snapshot in `snapshot` asks of the records in `current`, as the JSON text of `{inputs, intents, refused}`. All three
+ * arguments are JSON texts; `misses` is an object of counts.
+ */
+export declare function reconcileDelegations(snapshot: string, current: string, misses: string, grace?: number | undefined | null): string
 
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string

@@ -12,6 +12,7 @@ pub mod decoder;
 pub mod display;
 mod error;
 pub mod follow;
+pub mod hermes;
 pub mod journal;
 pub mod monitor;
 pub mod parser;

@@ -60,6 +60,18 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { normalizeHermesDelegationEvent, reconcileHermesDelegationStatus } from "./hermes.js";
+export type {
+  HermesDelegation,
+  HermesDelegationEvent,
+  HermesInput,
+  HermesIntent,
+  HermesRecord,
+  HermesRefusal,
+  HermesStatus,
+  HermesStatusSnapshot,
+  ReconcileHermesOptions,
+} from "./hermes.js";
 export { hookSettings } from "./hooks.js";
 export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";

@@ -84,6 +84,8 @@ test("the main package names every platform package at its own version, and hold
     "client.js",
     "dist",
     "docs",
+    "hermes.d.ts",
+    "hermes.js",
     "index.d.ts",
     "index.js",
     "native.d.ts",
@@ -122,7 +124,9 @@ for (const [name, module, moduleResolution, file] of [
       path.join(consumer, file),
       `import { LifecycleError, coreVersion } from "agent-lifecycle";
       import { type RowStore, createRowStore } from "agent-lifecycle/client";
+      import { type HermesDelegationEvent, normalizeHermesDelegationEvent } from "agent-lifecycle/hermes";
       export const store: RowStore = createRowStore();
+      export const normalize: (value: unknown) => HermesDelegationEvent = normalizeHermesDelegationEvent;
       export const version: string = coreVersion();
       export const code: string = new LifecycleError("invalid_value", "no").code;
       // @ts-expect-error: a string is no number, so the types are there.
