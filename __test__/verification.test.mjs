@@ -5,6 +5,7 @@ import {
   JsonlLifecycleParser,
   LifecycleError,
   LifecycleProjector,
+  createHermesDelegationReconciler,
   createReconciler,
   statusReport,
 } from "agent-lifecycle";
@@ -317,4 +318,69 @@ test("verification 5: valid lines around malformed, oversized and truncated ones
   const applied = projector.applyJsonl(bytes, { end: true });
   assert.deepEqual([projector.list()[0].state, applied.total], ["running", 4]);
   assert.ok(!JSON.stringify([applied, projector.list(), statusReport(projector.list())]).includes(secret));
+});
+
+test("verification 6: Hermes is asked at session open, reconnect and the interval; only complete omission counts, at the grace", async () => {
+  let now = START;
+  const status = (complete, ...delegations) => ({
+    observedAt: new Date(now).toISOString(),
+    complete,
+    delegations,
+  });
+  const running = { child_id: "worker", session_id: "s1", status: "active", current_tool: "bash" };
+  let answer = status(true, running);
+  const reasons = [];
+  const records = new Map();
+  const made = [];
+  const reconciler = createHermesDelegationReconciler({
+    clock: () => now,
+    intervalMs: 5000,
+    missingGraceSnapshots: 3,
+    async fetchStatus(reason) {
+      reasons.push(reason);
+      return answer;
+    },
+    current: () => records.values(),
+    onReconciled({ inputs, intents }) {
+      // As a host does that keeps its own records.
+      for (const { childId, sessionId, state: to } of inputs)
+        records.set(childId, { childId, sessionId, state: to });
+      made.push(intents.map(({ kind, to, reason }) => [kind, to ?? reason]));
+    },
+  });
+  assert.deepEqual((await reconciler.sessionOpened()).inputs.length, 1);
+  assert.deepEqual(records.get("worker"), { childId: "worker", sessionId: "s1", state: "running" });
+  await reconciler.reconnected();
+  now += 4999;
+  assert.equal(await reconciler.reconcileIfDue(), undefined);
+  now += 1;
+  await Promise.all([reconciler.reconcileIfDue(), reconciler.reconnected()]);
+  assert.deepEqual(reasons, ["session_open", "reconnect", "periodic"]);
+  made.length = 0;
+  // An incomplete answer that leaves it out does nothing, however often.
+  answer = status(false);
+  for (let turn = 0; turn < 5; turn += 1) await reconciler.reconnected();
+  assert.deepEqual(made.flat(), []);
+  // Complete ones mark it at the third in a row: the second row of three is one.
+  for (const delegations of [[], [], [running], [], []]) {
+    answer = status(true, ...delegations);
+    await reconciler.reconnected();
+  }
+  assert.deepEqual(made.flat(), []);
+  answer = status(false);
+  await reconciler.reconnected();
+  answer = status(true);
+  await reconciler.reconnected();
+  assert.deepEqual(made.flat(), [["mark_stale_unknown", "complete_snapshot_missing"]]);
+  // It was never ended by that, and it is corrected when it is seen again.
+  assert.equal(records.get("worker").state, "running");
+  answer = status(true, { ...running, status: "completed" });
+  assert.deepEqual(
+    (await reconciler.reconnected()).intents.map(({ from, to, reason }) => [from, to, reason]),
+    [["running", "completed", "authoritative_snapshot"]],
+  );
+  answer = status(true, running);
+  assert.deepEqual(await reconciler.reconnected(), { inputs: [], intents: [] });
+  answer = status(true);
+  for (let turn = 0; turn < 5; turn += 1) assert.deepEqual((await reconciler.reconnected()).intents, []);
 });
