@@ -124,15 +124,19 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   /** Puts the open questions to the authority. Those that it did not answer before stay so until it does. */
   function ask() {
     corrections.write();
-    for (const { childId, reason, asked } of projector.questions(source))
-      if (asked === undefined) projector.requestReconciliation(source, childId, reason, now());
-    put = new Map(projector.questions(source).map(({ childId, deadlineAt }) => [childId, deadlineAt]));
+    let open = projector.questions(source);
+    const unasked = open.filter(({ asked }) => asked === undefined);
+    for (const { childId, reason } of unasked)
+      projector.requestReconciliation(source, childId, reason, now());
+    if (unasked.length > 0) open = projector.questions(source);
+    put = new Map(open.map(({ childId, deadlineAt }) => [childId, deadlineAt]));
     corrections.write();
   }
   /** Of what was put to the authority, what is still open got no answer. */
   function noteUnanswered() {
-    for (const { childId, deadlineAt } of projector.questions(source))
-      if (put.get(childId) === deadlineAt) projector.reconciliationUnanswered(source, childId, now());
+    for (const { childId, deadlineAt, asked } of projector.questions(source))
+      if (asked !== "unanswered" && put.get(childId) === deadlineAt)
+        projector.reconciliationUnanswered(source, childId, now());
     corrections.write();
   }
   const told = (name: string, call: () => unknown) =>
