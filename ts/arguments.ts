@@ -30,6 +30,21 @@ export function numberOption(value: unknown, name: string): number | undefined {
 }
 
 /**
+ * An option that counts from one: a safe integer of 1 or more, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function countOption(value: unknown, name: string): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 1))
+    return value as number | undefined;
+  throw optionFault(name, `${name} must be a safe integer of 1 or more`);
+}
+
+/** The refusal of an option. */
+export const optionFault = (name: string, message: string): LifecycleError =>
+  new LifecycleError("invalid_option", message, { path: name });
+
+/**
  * An option that is true or false, or left out.
  *
  * @throws {LifecycleError} `invalid_option` with the option's name as path.

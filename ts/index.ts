@@ -60,6 +60,14 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { createHermesDelegationReconciler } from "./hermes-reconciler.js";
+export type {
+  HermesDelegationReconciler,
+  HermesDelegationReconcilerOptions,
+  HermesDiagnostic,
+  HermesReconciled,
+  HermesStatusReason,
+} from "./hermes-reconciler.js";
 export { normalizeHermesDelegationEvent, reconcileHermesDelegationStatus } from "./hermes.js";
 export type {
   HermesDelegation,
