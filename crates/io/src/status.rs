@@ -22,6 +22,7 @@ use agent_lifecycle_core::reconcile::JournalLine;
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
 use crate::merging::Merging;
+use crate::process::Identity;
 use crate::report::{FileCounts, Report};
 
 /// Files that are named in a report: unrecognised ones, and ones with faults.
@@ -85,7 +86,7 @@ impl Scan {
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
         // What lives now says nothing about another time.
         let processes = match options.now {
-            None => evidence::processes(options.home.as_deref()),
+            None => evidence::processes(options.home.as_deref(), &Identity::own()),
             Some(_) => HashMap::new(),
         };
         let mut scan = Self {

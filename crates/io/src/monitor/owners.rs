@@ -45,16 +45,10 @@ impl Owners {
         look: impl Fn(&Owner) -> Verdict,
         now: Moment,
     ) -> Vec<Event<'static>> {
-        let mut children: HashMap<&str, Vec<Child>> = HashMap::new();
-        for record in projector.records() {
-            if let Some((source, _)) = self.0.get_key_value(&record.source) {
-                children.entry(source).or_default().push(Child::of(record));
-            }
-        }
         let mut ends = Vec::new();
-        for (source, children) in children {
-            let owner = &self.0[source];
-            let Some(pid) = owner.pid else { continue };
+        for (source, owner) in &self.0 {
+            let children: Vec<Child> = projector.records_of(source).map(Child::of).collect();
+            let Some(pid) = owner.pid.filter(|_| !children.is_empty()) else { continue };
             let alive = match look(owner) {
                 Verdict::Alive(_) => Alive::Yes,
                 Verdict::Dead { .. } => Alive::No,

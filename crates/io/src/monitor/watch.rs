@@ -335,11 +335,11 @@ impl Watch {
 
     fn look_at_processes(&mut self) {
         if self.options.processes {
-            let processes = evidence::processes(self.options.home.as_deref());
+            let here = Identity::own();
+            let processes = evidence::processes(self.options.home.as_deref(), &here);
             let now = self.now();
             let mut live = self.shared.live();
             live.set_processes(processes, now);
-            let here = Identity::own();
             live.look_at_owners(|owner| judge(owner, &here, look), now);
         }
     }
