@@ -96,12 +96,15 @@ async function soak(rounds, workers) {
     console.log(
       `${failed} workers ended with another exit code than 0; the longest round took ${longest.toFixed(0)} ms`,
     );
-    const size = ({ rss, threads } = {}) => `${Math.round(rss / 1e6)} MB, ${threads ?? "unknown"} threads`;
     console.log(`after the first round ${size(first)}; after the last ${size(newest)}`);
     return !hung && code === 0 && failed === 0 && done === rounds;
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+function size({ rss, threads } = {}) {
+  return `${Math.round(rss / 1e6)} MB, ${threads ?? "unknown"} threads`;
 }
 
 function prompt(session) {
