@@ -353,12 +353,16 @@ export interface NativeStatusOptions {
   paths: Array<string>
   /** The home folder. */
   home?: string
+  /** The state directory, read with the default places. */
+  stateDirectory?: string
   /** In the default places: milliseconds without evidence after which a session is counted, not shown. */
   sinceMs?: number
   /** Only what is at work or waits for somebody. */
   active: boolean
   /** The present time; the clock's by default. */
   now?: string
+  /** `none`, `titles` or `full`. */
+  content: string
 }
 
 /** The normalised event in the JSON text of one value, as JSON text. */

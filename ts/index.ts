@@ -78,7 +78,7 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
-export type { Evidence, Explanation } from "./explanation.js";
+export type { Evidence, Explanation, LateEvidence } from "./explanation.js";
 export { openMonitor } from "./monitor.js";
 export type {
   Monitor,
@@ -101,7 +101,6 @@ export type {
   ApplyResult,
   ApplyStatus,
   AuditEntry,
-  ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
   LifecycleSnapshot,
@@ -123,7 +122,7 @@ export type { ReadStatusOptions, StatusRead } from "./read-status.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
-export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
+export type { ChangeSet, Outcome, Row, RowTree, StaleReason } from "./row.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,

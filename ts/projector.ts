@@ -23,7 +23,7 @@ import {
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { Diagnostic } from "./parser.js";
-import { type Row, type RowTree, treeOf } from "./row.js";
+import { type ChangeSet, type Row, type RowTree, treeOf } from "./row.js";
 
 /** What became of an event. */
 export type ApplyStatus =
@@ -155,13 +155,13 @@ export interface SnapshotChild {
   childId: string;
   state: LifecycleState;
   /** Only with state `waiting`; the known one stays where it is left out and the state is the same. */
-  waitingReason?: WaitingReason;
+  waitingReason?: WaitingReason | undefined;
   /** The highest sequence that the state reflects. */
-  sequence?: number;
+  sequence?: number | undefined;
   /** At most 32 levels and 56 KiB of JSON; secrets in it are redacted. */
-  details?: { [key: string]: Json };
+  details?: { [key: string]: Json } | undefined;
   /** With it a child that is not known is admitted; without, it is only reported. */
-  lineage?: Lineage;
+  lineage?: Lineage | undefined;
 }
 
 /** A complete snapshot of the children of one source. */
@@ -177,7 +177,7 @@ export interface LifecycleSnapshot {
   coverage: "all" | string[];
   children: SnapshotChild[];
   /** Whether the source enters `sourceEpoch` with it. */
-  advancesEpoch?: boolean;
+  advancesEpoch?: boolean | undefined;
 }
 
 /** What became of a snapshot. */
@@ -196,35 +196,23 @@ export interface ReconcileResult {
 export interface ProcessEvidence {
   pid: number;
   /** `yes` only where it is the very process that was recorded; `unknown` by default. */
-  alive?: "yes" | "no" | "unknown";
-}
-
-/** What changed since a cursor. */
-export interface ChangeSet {
-  /** What to ask with next time. */
-  cursor: string;
-  /** Rows that are new or other than before. */
-  upserted: Row[];
-  /** Keys of rows that are gone. */
-  removed: string[];
-  /** Whether `upserted` is everything there is, and whatever else was known is void. */
-  reset: boolean;
+  alive?: "yes" | "no" | "unknown" | undefined;
 }
 
 export interface LifecycleProjectorOptions {
   /** Milliseconds without evidence after which a child is stale; 120,000 by default. */
-  staleAfterMs?: number;
+  staleAfterMs?: number | undefined;
   /** Milliseconds that an authority has to answer; 30,000 by default. */
-  reconcileDeadlineMs?: number;
+  reconcileDeadlineMs?: number | undefined;
   /** Complete snapshots in a row that leave a child out before it is stale; 2 by default. */
-  graceSnapshots?: number;
+  graceSnapshots?: number | undefined;
   /** Whether corrections are kept for `takeCorrections`; not by default. Who sets it has to take them, for they are kept until then. */
-  corrections?: boolean;
+  corrections?: boolean | undefined;
 }
 
 export interface ApplyOptions {
   /** When the event reached this program (RFC 3339 UTC): a future `observedAt` does not count beyond it. */
-  receivedAt?: string;
+  receivedAt?: string | undefined;
 }
 
 /** @internal What is behind a projector, for those who hand it to the addon. */
@@ -311,7 +299,10 @@ export class LifecycleProjector {
    * Applies the events that `chunk` completes; a line that is not complete is held until its rest comes. With `end` the stream is
    * over: what is held is reported as `truncated`.
    */
-  applyJsonl(chunk: Uint8Array | string, options?: ApplyOptions & { end?: boolean }): ApplyJsonlResult {
+  applyJsonl(
+    chunk: Uint8Array | string,
+    options?: ApplyOptions & { end?: boolean | undefined },
+  ): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
     const given = optionsArgument(options, "options", ["receivedAt", "end"]);
     const received = optionalText(given.receivedAt, "receivedAt");

@@ -7,6 +7,7 @@ import {
   optionalText,
   optionsArgument,
   set,
+  textArgument,
 } from "./arguments.js";
 import type { ContentLevel } from "./bridge.js";
 import { LifecycleError } from "./error.js";
@@ -60,7 +61,11 @@ const OPTIONS = ["sources", "activeWithinMs", "content", "active", "now", "home"
  */
 export async function readStatus(options?: ReadStatusOptions): Promise<StatusRead> {
   const given = optionsArgument(options, "options", OPTIONS);
-  const paths = given.sources === undefined ? [] : [...iterableArgument(given.sources, "sources")];
+  const paths = [...iterableArgument(given.sources ?? [], "sources")].map((source, at) => {
+    const place = `sources[${at}]`;
+    if (textArgument(source, place) !== "") return source;
+    throw new LifecycleError("invalid_option", `${place} is empty; name a file or a folder`, { path: place });
+  });
   const now = optionalText(given.now, "now");
   const home = optionalText(given.home, "home") ?? homedir();
   const native: Native.NativeStatusOptions = {

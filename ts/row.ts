@@ -102,6 +102,18 @@ export interface Row {
   host: null;
 }
 
+/** What changed: what a monitor's `onChange` gets, and what `changesSince(cursor)` of a monitor or a projector gives. */
+export interface ChangeSet {
+  /** The state that these changes lead to, and what to ask with next time. */
+  cursor: string;
+  /** Rows that are new or other than before, whole. */
+  upserted: Row[];
+  /** Keys of rows that are gone. */
+  removed: string[];
+  /** `upserted` is all there is: rows that are not among them are gone. */
+  reset: boolean;
+}
+
 /** A row with those below it. */
 export interface RowTree extends Row {
   children: RowTree[];

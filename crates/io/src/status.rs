@@ -270,7 +270,7 @@ impl Scan {
             }
             for hook in self.hooks.get(&session).into_iter().flatten() {
                 hooks::take(&mut pipeline, hook, self.now, &mut |_, outcome| {
-                    count_fault(outcome, &mut faults)
+                    count_fault(outcome, &mut faults);
                 });
             }
         }
