@@ -42,6 +42,13 @@ export interface StatusRead {
   /** Faults by their code, and what could not be read, by path. */
   readonly diagnostics: {
     readonly counts: { readonly [code: string]: number };
+    /** The first 32 files behind the counts, with their own. */
+    readonly files: readonly {
+      readonly path: string;
+      readonly counts: { readonly [code: string]: number };
+    }[];
+    /** The files of sessions that named paths are only a part of. */
+    readonly parents: readonly string[];
     readonly unsupported: readonly string[];
     readonly unrecognized: readonly string[];
     readonly missing: readonly string[];

@@ -96,7 +96,10 @@ export interface Row {
   diagnostics: Record<string, number>;
   /** Whether more than 20 % of its journal's records were of unknown types. */
   degraded: boolean;
-  /** What wants a person's attention; nothing of a sub-agent whose root has ended. */
+  /**
+   * What a person can do something about; nothing of a sub-agent whose root has ended. Of kind `prompt` it is no call: a turn ended, and
+   * the session waits as long as its user likes.
+   */
   attention: { id: string; kind: WaitingReason; since: string } | null;
   /** What the host attached. */
   host: null;
