@@ -98,7 +98,7 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
-export type { Evidence, Explanation } from "./explanation.js";
+export type { Evidence, Explanation, LateEvidence } from "./explanation.js";
 export { openMonitor } from "./monitor.js";
 export type {
   Monitor,
@@ -120,7 +120,6 @@ export type {
   ApplyOptions,
   ApplyResult,
   ApplyStatus,
-  ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
   ProcessEvidence,
@@ -142,7 +141,7 @@ export type { AuditQuery, Reconciler, ReconcilerDiagnostic, ReconcilerOptions } 
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
-export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
+export type { ChangeSet, Outcome, Row, RowTree, StaleReason } from "./row.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,

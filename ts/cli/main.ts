@@ -25,7 +25,8 @@ const USAGE = `agent-lifecycle: the true state of coding agents, from their own 
   agent-lifecycle journal verify|repair|replay <file> [--json]
       whether a journal is valid; make it valid; what its entries come to
   agent-lifecycle journal rotate <file> --no-shared-writers [--keep N] [--json]
-      begin it anew with a checkpoint, and keep the old one beside it
+      begin it anew with a checkpoint, and keep the old one beside it (the last N of them);
+      --no-shared-writers says that every writer opens it by name, under its lock
   agent-lifecycle tail <file> [--json] [--no-follow]
       the events of a file, as it grows
   agent-lifecycle hook install|uninstall [--settings FILE] [--dry-run]

@@ -7,7 +7,9 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use super::folder::COARSE;
 use super::position::{Chunk, ChunkKind, FileId, Position, TAIL_BYTES};
 
 /// Bytes that are searched for the start of the line that a file ends in.
@@ -35,14 +37,23 @@ pub struct Followed {
     /// The file of `position`, unless it was [released](Self::release).
     file: Option<File>,
     is_adrift: bool,
+    /// The time that the file had, and its length, when nothing was new, where a change since would have given it another.
+    settled: Option<(SystemTime, u64)>,
 }
 
 impl Followed {
     /// Follows `path` in chunks of at most `most_bytes`. Where it starts at the end, the file is looked at now.
     #[must_use]
     pub fn new(path: PathBuf, start: Start, most_bytes: usize) -> Self {
-        let mut followed =
-            Self { path, most_bytes: most_bytes.max(1), start, position: None, file: None, is_adrift: false };
+        let mut followed = Self {
+            path,
+            most_bytes: most_bytes.max(1),
+            start,
+            position: None,
+            file: None,
+            is_adrift: false,
+            settled: None,
+        };
         match start {
             Start::Beginning => {}
             Start::At(position) => followed.position = Some(position),
@@ -88,6 +99,23 @@ impl Followed {
         self.read_on()
     }
 
+    /// Whether the file has the time and the length that it had when nothing was new. Cheaper than to look into it; a change that
+    /// leaves both as they were is not seen by it.
+    #[must_use]
+    pub fn is_as_it_was(&self) -> bool {
+        let (Some(settled), Some(position)) = (self.settled, self.position) else { return false };
+        fs::metadata(&self.path).is_ok_and(|metadata| {
+            FileId::of(&metadata) == position.file
+                && metadata.modified().is_ok_and(|modified| settled == (modified, metadata.len()))
+        })
+    }
+
+    /// Whether the file ended with this chunk when it was read.
+    #[must_use]
+    pub fn is_end(&self, chunk: &Chunk) -> bool {
+        chunk.kind == ChunkKind::Append && chunk.bytes.len() < self.most_bytes
+    }
+
     /// Closes the file. What is written to it after it lost its name is then not seen.
     pub fn release(&mut self) {
         self.file = None;
@@ -128,14 +156,18 @@ impl Followed {
     /// What the open file, which has the name, has new.
     fn read_on(&mut self) -> io::Result<Option<Chunk>> {
         let (Some(position), Some(file)) = (self.position, &self.file) else { return Ok(None) };
+        let metadata = file.metadata()?;
         let bytes = self.read_with_tail(file, &position)?;
         let checked = usize::from(position.checked);
-        if file.metadata()?.len() < position.offset || bytes.len() < checked {
+        if bytes.len() < checked || metadata.len() < position.offset {
             return self.begin_again(ChunkKind::Truncate);
         }
         if !position.is_behind(&bytes[..checked]) {
             return self.begin_again(ChunkKind::Replace);
         }
+        let is_as_before = bytes.len() == checked && metadata.len() == position.offset;
+        self.settled =
+            metadata.modified().ok().filter(|at| is_as_before && is_old(*at)).map(|at| (at, metadata.len()));
         Ok(self.append(bytes, checked))
     }
 
@@ -186,6 +218,11 @@ impl Followed {
         self.is_adrift = false;
         Ok(Chunk { kind, bytes, file: id, offset: 0 })
     }
+}
+
+/// Whether a file with this time would have got another one by a change from now on.
+fn is_old(modified: SystemTime) -> bool {
+    SystemTime::now().duration_since(modified).is_ok_and(|age| age > COARSE)
 }
 
 /// Which file has the name.

@@ -9,6 +9,8 @@ mod entry;
 mod folder;
 mod followed;
 mod inbox;
+#[cfg(target_os = "linux")]
+mod inotify;
 mod look;
 mod notifier;
 mod position;
