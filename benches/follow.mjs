@@ -126,6 +126,7 @@ async function latency(place, paths, appends, rounds) {
     for (const [variant, run] of Object.entries(variants)) {
       // What one variant wrote is not to be read by the next.
       for (const file of paths) writeFileSync(file, LINE);
+      await wait(50);
       say({ variant, ms: await run() });
     }
   Atomics.store(go, GO, -1);

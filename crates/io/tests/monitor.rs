@@ -506,7 +506,7 @@ fn nested_sub_agents_have_the_parents_of_one_reading_in_whatever_order_their_fil
             for &journal in &order {
                 let bytes = &fixture.journals[journal].bytes;
                 let cut = bytes.len() / 2;
-                let cut = (cut..).find(|at| std::str::from_utf8(&bytes[..*at]).is_ok()).unwrap();
+                let cut = (cut..=bytes.len()).find(|at| std::str::from_utf8(&bytes[..*at]).is_ok()).unwrap();
                 write(place.path(), journal, &bytes[..cut]);
                 write(place.path(), journal, &bytes[cut..]);
                 let file = path(place.path(), journal).display().to_string();

@@ -5,7 +5,7 @@
 //! Never: waits, writes, or takes bytes of another file for more of the same.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -157,7 +157,7 @@ impl Followed {
     fn read_on(&mut self) -> io::Result<Option<Chunk>> {
         let (Some(position), Some(file)) = (self.position, &self.file) else { return Ok(None) };
         let metadata = file.metadata()?;
-        let bytes = self.read_with_tail(file, &position)?;
+        let bytes = self.read_with_tail(file, &position, metadata.len())?;
         let checked = usize::from(position.checked);
         if bytes.len() < checked || metadata.len() < position.offset {
             return self.begin_again(ChunkKind::Truncate);
@@ -174,7 +174,7 @@ impl Followed {
     /// What the old file has new that no longer has the name.
     fn rest_of_old(&mut self) -> io::Result<Option<Chunk>> {
         let (Some(position), Some(file)) = (self.position, &self.file) else { return Ok(None) };
-        let bytes = self.read_with_tail(file, &position)?;
+        let bytes = self.read_with_tail(file, &position, file.metadata()?.len())?;
         let checked = usize::from(position.checked);
         // What was put in the place of the old content came after the name was lost: nobody's journal.
         if bytes.len() < checked || !position.is_behind(&bytes[..checked]) {
@@ -183,9 +183,11 @@ impl Followed {
         Ok(self.append(bytes, checked))
     }
 
-    fn read_with_tail(&self, file: &File, position: &Position) -> io::Result<Vec<u8>> {
+    /// What stands before the position, and what follows in a file of this length. What it got since is read by a later look.
+    fn read_with_tail(&self, file: &File, position: &Position, length: u64) -> io::Result<Vec<u8>> {
         let checked = u64::from(position.checked);
-        read(file, position.offset.saturating_sub(checked), checked + self.most_bytes as u64)
+        let from = position.offset.saturating_sub(checked);
+        read(file, from, length.saturating_sub(from).min(checked + self.most_bytes as u64))
     }
 
     /// The bytes behind the first `checked`, which stand before the position.
@@ -212,7 +214,7 @@ impl Followed {
 
     /// From the first byte of a file.
     fn begin(&mut self, file: File, id: FileId, kind: ChunkKind) -> io::Result<Chunk> {
-        let bytes = read(&file, 0, self.most_bytes as u64)?;
+        let bytes = read(&file, 0, file.metadata()?.len().min(self.most_bytes as u64))?;
         self.position = Some(Position::new(id, bytes.len() as u64, &bytes));
         self.file = Some(file);
         self.is_adrift = false;
@@ -261,11 +263,31 @@ fn regular(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// At most `length` bytes from `offset` on.
-fn read(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+#[cfg(unix)]
+fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, offset)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
     file.seek(SeekFrom::Start(offset))?;
-    file.take(length).read_to_end(&mut bytes)?;
+    file.read(into)
+}
+
+/// At most `length` bytes from `offset` on.
+fn read(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::OutOfMemory)?];
+    let mut read = 0;
+    while read < bytes.len() {
+        match read_at(file, &mut bytes[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(read);
     Ok(bytes)
 }
 

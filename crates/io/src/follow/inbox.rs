@@ -33,7 +33,7 @@ pub(super) enum Command {
     Add {
         key: Key,
         client: Arc<Client>,
-        target: Target,
+        target: Box<Target>,
         poll: std::time::Duration,
     },
     /// One more chunk, or one more batch of paths.
@@ -97,10 +97,13 @@ impl Inbox {
     fn tell(&self, what: impl FnOnce(&mut News)) {
         let mut state = self.state();
         what(&mut state.news);
-        let bell = state.bell.clone().filter(|_| mem::take(&mut state.is_awaited));
+        let is_awaited = mem::take(&mut state.is_awaited);
+        let bell = state.bell.clone();
         drop(state);
         match bell {
-            Some(bell) => bell(),
+            Some(bell) if is_awaited => bell(),
+            // It looks before it waits.
+            Some(_) => {}
             None => self.arrived.notify_one(),
         }
     }

@@ -22,8 +22,6 @@ use super::notifier::Notifier;
 
 /// Bytes that are read of the system's queue at once.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Events that are read before they are looked at, so that a fast writer holds nobody up.
-const MOST_EVENTS: usize = 4096;
 /// How long is waited where waiting for the system fails.
 const UNABLE: Duration = Duration::from_millis(100);
 /// Something happened to a watched folder itself.
@@ -43,6 +41,7 @@ pub(super) struct Inotify {
 
 impl Inotify {
     pub(super) fn new(inbox: &Inbox) -> io::Result<Self> {
+        let system = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
         let rung = Arc::clone(&bell);
         inbox.set_bell(Arc::new(move || {
@@ -50,7 +49,7 @@ impl Inotify {
             let _ = rustix::io::write(&rung, &1_u64.to_ne_bytes());
         }));
         Ok(Self {
-            system: init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?,
+            system,
             bell,
             folders: HashMap::new(),
             watches: HashMap::new(),
@@ -73,18 +72,20 @@ impl Inotify {
         }
     }
 
-    /// Adds what changed since this was last called.
+    /// Adds what changed since this was last called, as much as is read at once: the next wait is over at once where there is more.
     fn read(&mut self, news: &mut News) {
         let Self { system, folders, watches, buffer, .. } = self;
         let mut reader = Reader::new(system.as_fd(), buffer);
-        for _ in 0..MOST_EVENTS {
+        let mut is_first = true;
+        // What was read and not looked at would be lost.
+        while is_first || !reader.is_buffer_empty() {
+            is_first = false;
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR | Errno::AGAIN) => return,
                 Err(_) => {
                     news.lost = true;
-                    break;
+                    return;
                 }
             };
             let what = event.events();

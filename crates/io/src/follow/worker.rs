@@ -90,7 +90,7 @@ impl Worker {
         for command in commands {
             match command {
                 Command::Add { key, client, target, poll } => {
-                    self.entries.insert(key, Entry::new(client, target, poll));
+                    self.entries.insert(key, Entry::new(client, *target, poll));
                     self.attach(key);
                     self.schedule(key);
                 }
