@@ -45,6 +45,11 @@ impl Owners {
         }
     }
 
+    /// Whether no process is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_source.is_empty()
+    }
+
     /// Whether a child came whose process is known and was not looked at.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due
@@ -59,9 +64,6 @@ impl Owners {
         now: Moment,
     ) -> Vec<Event<'static>> {
         self.is_due = false;
-        if self.by_source.is_empty() {
-            return Vec::new();
-        }
         let mut children: HashMap<&str, Vec<Child>> = HashMap::new();
         for record in projector.records() {
             if let Some((source, _)) = self.by_source.get_key_value(&record.source) {
