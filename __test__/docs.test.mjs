@@ -316,13 +316,13 @@ test("the options of each way in are those of the types and of the check, with t
     [publisherOptions, "ts/publisher-file.ts", "OpenPublisherOptions"],
     [journals.split("| call |")[0], "ts/journal.ts", "JsonlLifecycleJournalOptions"],
   ]) {
-    const members = new Map(interfaceMembers(file, name).map((member) => [member.member, member]));
+    const typed = new Map(interfaceMembers(file, name).map((member) => [member.member, member]));
     const documented = rows(page).map(([cell, ...rest]) => [coded(cell)[0], ...rest]);
-    assert.deepEqual(sorted(documented.map(([option]) => option)), sorted(members.keys()), name);
+    assert.deepEqual(sorted(documented.map(([option]) => option)), sorted(typed.keys()), name);
     const [, listed] = /^const OPTIONS = \[([\s\S]*?)\] as const;/m.exec(read(file));
-    assert.deepEqual(sorted(groups(listed, /"(\w+)"/g)), sorted(members.keys()), name);
+    assert.deepEqual(sorted(groups(listed, /"(\w+)"/g)), sorted(typed.keys()), name);
     for (const [option, type, otherwise] of documented) {
-      const { optional, type: real, comment } = members.get(option);
+      const { optional, type: real, comment } = typed.get(option);
       assert.equal(otherwise === "required", !optional, `${name}.${option}: whether it is required`);
       const plain = TYPES[real];
       if (plain !== undefined) assert.ok(type.startsWith(plain), `${name}.${option} is ${real}, not ${type}`);
@@ -346,11 +346,11 @@ test("the methods of a monitor, a publisher and a journal are those of the table
   const named = (text) =>
     sorted(rows(text).flatMap(([cell]) => coded(cell).map((word) => /\w+/.exec(word)[0])));
   const [, monitor] = section(read("docs/monitoring.md"), "## Options").split("| member of a monitor |");
-  const members = interfaceMembers("ts/monitor.ts", "Monitor").map(({ member }) => member);
+  const ofMonitor = interfaceMembers("ts/monitor.ts", "Monitor").map(({ member }) => member);
   // `await using` is Symbol.asyncDispose.
   assert.deepEqual(
     named(`| x |\n|---|\n${monitor.split("\n").slice(2).join("\n")}`),
-    sorted([...members, "await"]),
+    sorted([...ofMonitor, "await"]),
   );
   const [, publisher] = read("docs/publishing.md").split("| member of a publisher |");
   const published = named(publisher.split("## ")[0].split("\n").slice(2).join("\n"));

@@ -419,6 +419,7 @@ test("an explanation names records by their journal and place", () => {
   assert.deepEqual(explanationWords(one, why, now), [
     ["title", "title of a"],
     ["key", "a"],
+    ["program", "claude-code 2.1.240 in /work/one"],
     ["state", "failed since 2026-03-02T11:59:30Z (30 s)"],
     ["ended", "exit code 2, cause known"],
     ["evidence", "newest at 2026-03-02T11:59:50Z: 10 s ago"],

@@ -144,7 +144,10 @@ test("explain says why, by key, id or the beginning of an id", (t) => {
   for (const id of ["a", "alpha", "alph"]) {
     const { stdout, status } = run(id);
     assert.equal(status, 0);
-    assert.match(stdout, /^title +title of alpha\nkey +a\nstate +running since 2026-03-02T11:59:30Z /);
+    assert.match(
+      stdout,
+      /^title +title of alpha\nkey +a\nprogram +claude-code .*\nstate +running since 2026-03-02T11:59:30Z /,
+    );
     assert.match(
       stdout,
       /\nrecord +2026-03-02T11:59:30Z \[1\] byte 12 assistant: turn began\nfresh by .*\n\[1\] +\/work\/j\[31m\.jsonl\n$/,

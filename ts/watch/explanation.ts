@@ -1,7 +1,16 @@
 // Why a row is in its state, in words. Pure.
 import type { Evidence, Explanation } from "../explanation.js";
 import type { Row } from "../row.js";
-import { doubtWords, doingWords, freshnessWords, hasEnded, span, stateWords, titleWords } from "./words.js";
+import {
+  doubtWords,
+  doingWords,
+  freshnessWords,
+  hasEnded,
+  programWords,
+  span,
+  stateWords,
+  titleWords,
+} from "./words.js";
 
 /** A name and what is said of it. */
 export type Said = readonly [name: string, text: string];
@@ -11,6 +20,8 @@ export function explanationWords(row: Row, why: Explanation | undefined, now: nu
   const said: Said[] = [
     ["title", titleWords(row)],
     ["key", row.key],
+    // A narrow screen has no room for it in the row.
+    ["program", programWords(row) + (row.place.cwd === null ? "" : ` in ${row.place.cwd}`)],
     ["state", `${stateWords(row)} since ${row.stateSince} (${span(now - Date.parse(row.stateSince))})`],
   ];
   if (hasEnded(row)) {

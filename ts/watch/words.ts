@@ -67,8 +67,10 @@ export function doubtWords(row: Row): string {
 }
 
 /** The program, else the source by its name; below a root, nothing. */
-export function agentWords(row: Row): string {
-  if (row.parentKey !== null) return "";
+export const agentWords = (row: Row): string => (row.parentKey === null ? programWords(row) : "");
+
+/** The program with its version, else the source by its name. */
+export function programWords(row: Row): string {
   if (row.provider === null) return row.source;
   return row.agentVersion === null ? row.provider : `${row.provider} ${row.agentVersion}`;
 }

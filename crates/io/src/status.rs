@@ -306,7 +306,7 @@ impl Scan {
         }
         parser.end();
         // As a monitor has it. What lives now says nothing about another time.
-        if self.options.now.is_none() {
+        if self.options.now.is_none() && !owners.is_empty() {
             let here = Identity::own();
             let judged = |owner: &Owner| judge(owner, &here, look);
             for event in owners.look(&mut projector, &mut Questions::default(), judged, now) {

@@ -193,6 +193,11 @@ impl Live {
         self.keep_corrections();
     }
 
+    /// Whether a journal named its process.
+    pub(super) fn has_owners(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
     /// Whether a child came whose process its journal names and that was not looked at.
     pub(super) fn has_new_owner(&self) -> bool {
         self.owners.is_due()

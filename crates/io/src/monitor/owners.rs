@@ -45,6 +45,11 @@ impl Owners {
         }
     }
 
+    /// Whether no process is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_source.is_empty()
+    }
+
     /// Whether a child came whose process is known and was not looked at.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due

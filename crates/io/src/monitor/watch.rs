@@ -380,6 +380,9 @@ impl Watch {
 }
 
 fn look_at_owners(live: &mut Live, now: Moment) {
+    if !live.has_owners() {
+        return;
+    }
     let here = Identity::own();
     live.look_at_owners(|owner| judge(owner, &here, look), now);
 }
