@@ -73,7 +73,6 @@ export class AdapterProcess {
   #stopped: "start_failed" | "start_timeout" = "start_failed";
   #end: { end: AdapterProcessEnd; failure: string } | undefined;
 
-  /** @internal Use `start`. */
   private constructor(options: CheckedOptions) {
     this.#options = options;
     this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
@@ -299,8 +298,8 @@ export class AdapterProcess {
     }
     const bytes = Buffer.byteLength(text);
     if (bytes > limits.messageBytes) {
-      const text = `A message of ${bytes} bytes was not sent: the limit is ${limits.messageBytes}`;
-      throw this.#error("message_too_large", text, { bytes });
+      const why = `A message of ${bytes} bytes was not sent: the limit is ${limits.messageBytes}`;
+      throw this.#error("message_too_large", why, { bytes });
     }
     const number = callNative(() => this.#native.write(text));
     if (number === "full") {
