@@ -1,6 +1,7 @@
 // AdapterProcess with real processes: requests, limits, noise, ends.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { AdapterProcess, AdapterRequestError, AdapterResponseError, LifecycleError } from "agent-lifecycle";
 import { ended, rejected, shell, start, until } from "./support/adapter.mjs";
 
@@ -150,12 +151,13 @@ test("the limits of a message, of what waits and of time hold on the way out", a
     adapter.request("", 1),
     adapter.request("echo", 1, { timeoutMs: 0 }),
     adapter.request("echo", 1, { timeoutMs: 2 ** 31 }),
+    adapter.request("echo", 1, { timeout: 5 }),
   ];
   const errors = await Promise.all(refused.map(rejected));
   assert.ok(errors.every((error) => error instanceof LifecycleError));
   assert.deepEqual(
     errors.map(({ code }) => code),
-    ["invalid_value", "invalid_argument", "invalid_option", "invalid_option"],
+    ["invalid_value", "invalid_argument", "invalid_option", "invalid_option", "invalid_option"],
   );
   assert.equal(adapter.pending, 0);
   await adapter.close();
@@ -194,7 +196,7 @@ test("an answer that is an error is redacted, and its data is not shown", async 
     correlationId: "ps_2",
     details: { method: "refuse", rpcCode: -32042 },
   });
-  assert.deepEqual([error.rpcCode, error.rpcData], [-32042, { secret: 1 }]);
+  assert.deepEqual([error.rpcCode, error.rpcData], [-32042, { secret: "password=hunter2" }]);
   assert.ok(!Object.keys(error).includes("rpcData"));
   await adapter.close();
 });
@@ -443,5 +445,72 @@ test("options are checked, and no value of a variable is repeated", async () => 
     assert.ok(error instanceof LifecycleError, String(error));
     assert.equal(error.path, path);
     assert.doesNotMatch(error.message, /hunter2/);
+  }
+});
+
+test("writes keep their order and wait for the pipe; one slow process delays no other", async () => {
+  const heard = [];
+  // One that reads nothing until it is told, and one that says what it reads.
+  const [slow, quick] = await Promise.all([
+    shell("exec sleep 300"),
+    AdapterProcess.start({ command: "cat", onNotification: ({ params: [n] }) => heard.push(n) }),
+  ]);
+  const part = "x".repeat(4 * 1024 * 1024);
+  const stuck = Promise.allSettled(Array.from({ length: 8 }, () => slow.notify("a", part)));
+  const asked = rejected(slow.request("b"));
+  const count = 500;
+  const writes = Array.from({ length: count }, (_, n) =>
+    quick.notify("n", [n, "y".repeat((n * 7919) % 5000)]),
+  );
+  await Promise.all(writes);
+  await until("the echo", () => heard.length === count);
+  assert.deepEqual(
+    heard,
+    Array.from({ length: count }, (_, n) => n),
+  );
+  await quick.close();
+  // What waits for a pipe that nobody reads ends with the ladder of SIGTERM.
+  const end = await slow.close();
+  assert.deepEqual([end.reason, end.code, end.signal], ["closed", null, "SIGTERM"]);
+  const facts = { reason: "closed", exitCode: null, signal: "SIGTERM", stderrTail: "" };
+  const errors = [await asked, ...(await stuck).map(({ reason }) => reason)];
+  for (const error of errors) assert.deepEqual([error.code, error.details], ["process_closed", facts]);
+});
+
+test("a planted secret is found nowhere", async () => {
+  const secret = "planted-Zq7Kx9vW3-secret";
+  const told = [];
+  const errors = [];
+  const adapter = await start({
+    env: { PLANTED: secret },
+    secrets: [`${secret}-registered`],
+    onDiagnostic: (diagnostic) => told.push(diagnostic),
+    onRequest: () => {
+      throw new Error(`the key ${secret} is wrong`);
+    },
+    onNotification: () => {
+      throw new Error(`the key ${secret} is wrong`);
+    },
+  });
+  await adapter.request("raw", [
+    `banner ${secret}`,
+    `{"id":77,"result":"${secret}"}`,
+    `{"result":"${secret}-registered"}`,
+    '{"method":"a"}',
+  ]);
+  told.push(await adapter.request("ask", { method: "a" }));
+  for (const at of [3, 10, 20]) {
+    await adapter.request("stderr", `x ${secret.slice(0, at)}`);
+    await adapter.request("stderr", `${secret.slice(at)} y\n`);
+  }
+  errors.push(await rejected(adapter.request("refuse", secret)));
+  errors.push(await rejected(adapter.request("exit", 5)));
+  const end = await ended(adapter);
+  const shown =
+    JSON.stringify([told, adapter.diagnostics, errors, end]) + inspect([told, errors, end, adapter]);
+  assert.ok(shown.includes("[REDACTED]") && end.stderrTail === "x [REDACTED] y\n".repeat(3), end.stderrTail);
+  for (let at = 0; at + 4 <= secret.length; at += 1) {
+    const piece = secret.slice(at, at + 4);
+    if (!["secr", "ecre", "cret"].includes(piece)) assert.ok(!shown.includes(piece), piece);
   }
 });
