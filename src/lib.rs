@@ -5,6 +5,7 @@
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
 pub mod agent;
+pub mod bindings;
 pub mod bridge;
 pub mod contract;
 mod convert;

@@ -3,7 +3,7 @@
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::runtime::binding::{
     Binding, BindingCode, BindingState, Content, Expected, Holder, Mode, NativeSessionId, NativeStep,
-    ProductSessionId, Step, claim, may_become, may_begin, take_native, update,
+    ProductSessionId, Rule, Step, claim, may_become, may_begin, take_native, update,
 };
 
 /// `from: to | normal | repair | rebind`, in each mode one mark for each id that `to` may have: the claimed one, another one, none.
@@ -95,7 +95,7 @@ fn each_change_is_as_in_the_table() {
     // 3 froms with a claim, each to 4 states with 3 ids, and 2 without with 2; in 3 modes.
     assert_eq!(cells.len(), (3 * 4 * 3 + 2 * 4 * 2) * 3);
     for (from, to, mode, rule) in cells {
-        let verdict = may_become(&from, &to, mode).err().map(|rule| rule.number());
+        let verdict = may_become(&from, &to, mode).err().map(Rule::number);
         let what = format!("{:?} to {:?} in {mode:?}", from.state, to.state);
         assert_eq!(verdict, rule, "{what}");
         let said = update(&binding(from.clone()), false, &to, expected(mode));
@@ -123,7 +123,7 @@ fn another_instance_or_adapter_needs_rebind_and_comes_before_the_other_rules() {
             Content { adapter_id: "other".to_owned(), ..to.clone() },
         ] {
             let expected = if mode == Mode::Rebind { rule } else { Some(2) };
-            assert_eq!(may_become(&from, &elsewhere, mode).err().map(|rule| rule.number()), expected);
+            assert_eq!(may_become(&from, &elsewhere, mode).err().map(Rule::number), expected);
         }
     }
 }
@@ -136,18 +136,19 @@ fn what_a_binding_may_begin_as() {
         (BindingState::Missing, None, Some(6)),
         (BindingState::Error, None, None),
     ] {
-        let rule = |native| may_begin(&content(state, native)).err().map(|rule| rule.number());
+        let rule = |native| may_begin(&content(state, native)).err().map(Rule::number);
         assert_eq!((rule(Some("a")), rule(None)), (with_id, without), "{state:?}");
     }
 }
 
 #[test]
 fn revision_then_generation_then_owner_then_the_rest() {
+    use BindingCode::{Conflict, Fenced, Owned, Transition};
+
     // Each of these breaks rule 3 as well.
     let current = binding(content(BindingState::Missing, Some("a")));
     let next = content(BindingState::Bound, Some("a"));
     let unbound = content(BindingState::Unbound, None);
-    use BindingCode::{Conflict, Fenced, Owned, Transition};
     for (revision, generation, mode, is_owned, next, code) in [
         (2, Some(1), Mode::Normal, true, &next, Some(Conflict)),
         (4, None, Mode::Rebind, false, &next, Some(Conflict)),
@@ -172,6 +173,7 @@ fn revision_then_generation_then_owner_then_the_rest() {
 #[test]
 fn who_may_claim() {
     use BindingCode::{Error, Missing, Owned};
+
     for (state, is_owned, repairs, code) in [
         (BindingState::Unbound, false, false, None),
         (BindingState::Bound, false, false, None),

@@ -3,18 +3,19 @@
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::json;
 use agent_lifecycle_core::runtime::binding::{
-    Binding, BindingFault, BindingState, Inspection, OwnerStatus, OwnerView, Written, written,
+    Binding, BindingFault, BindingState, Content, Expected, Inspection, Mode, OwnerStatus, OwnerView,
+    binding_update, expected, new_binding,
 };
 use serde_json::{Value, json};
 
 const SECRET: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 
-fn with(members: &Value) -> Result<Written, BindingFault> {
+fn with(members: &Value) -> Result<Content, BindingFault> {
     let mut value = json!({ "productSessionId": "ps_1", "runtimeInstanceId": "main", "adapterId": "codex" });
     for (name, member) in members.as_object().expect("members") {
         value[name] = member.clone();
     }
-    written(&value.to_string())
+    new_binding(&value.to_string())
 }
 
 #[test]
@@ -30,9 +31,9 @@ fn strings_are_trimmed_and_blank_is_absent() {
         "revision": 9, "generation": "x", "createdAt": 1, "updatedAt": [],
     }))
     .expect("values");
-    let content = read.content;
+    let content = read;
     assert_eq!((content.product_session_id.as_str(), content.adapter_id.as_str()), ("ps_1", "codex"));
-    assert_eq!((content.state, read.has_state), (BindingState::Unbound, false));
+    assert_eq!(content.state, BindingState::Unbound);
     assert_eq!(content.native_session_id, None);
     assert_eq!(
         (content.protocol.as_deref(), content.protocol_version, content.adapter_version),
@@ -86,7 +87,7 @@ fn what_is_no_value_is_refused_by_name_and_not_repeated() {
         ),
         "[".repeat(100_000),
     ] {
-        assert!(written(&text).is_err(), "{}", &text[..text.len().min(40)]);
+        assert!(new_binding(&text).is_err(), "{}", &text[..text.len().min(40)]);
     }
 }
 
@@ -102,14 +103,14 @@ fn the_bounds_of_metadata_are_bytes_of_its_text() {
 fn equal_objects_are_equal_whatever_their_order() {
     let one = with(&json!({ "metadata": { "a": 1, "b": { "c": [1.5, true], "d": null } } })).expect("values");
     let text = r#"{"metadata":{"b":{"d":null,"c":[1.5,true]},"a":1.0},"adapterId":"codex","runtimeInstanceId":"main","productSessionId":"ps_1"}"#;
-    assert_eq!(written(text).expect("values"), one);
+    assert_eq!(new_binding(text).expect("values"), one);
 }
 
 #[test]
 fn a_diagnostic_is_redacted_and_bounded() {
     let diagnostic = json!({ "code": "crashed", "phase": "open", "at": "2026-05-17T22:29:21Z",
         "message": format!("it said api_key={SECRET} and {}", "y".repeat(5_000)) });
-    let content = with(&json!({ "state": "error", "diagnostic": diagnostic })).expect("values").content;
+    let content = with(&json!({ "state": "error", "diagnostic": diagnostic })).expect("values");
     let shown = json::write(&content);
     assert!(!shown.contains(SECRET) && shown.contains("[REDACTED]"), "{shown}");
     assert_eq!(content.diagnostic.expect("one").message.len(), 4_000);
@@ -124,8 +125,7 @@ fn what_is_shown_has_neither_native_id_nor_locator_nor_metadata() {
         "metadata": { "token": SECRET, "a": { "inner": 1 } },
         "protocol": "acp",
     }))
-    .expect("values")
-    .content;
+    .expect("values");
     let at = Moment::from_unix_millis(0);
     let binding = Binding { content, revision: 2, generation: 1, created_at: at, updated_at: at };
     let owner = OwnerView { pid: Some(7), status: OwnerStatus::Unknown };
@@ -142,4 +142,27 @@ fn what_is_shown_has_neither_native_id_nor_locator_nor_metadata() {
             "owner": { "pid": 7, "status": "unknown" },
         })
     );
+}
+
+#[test]
+fn an_update_needs_its_state_and_the_revision_that_was_read() {
+    let whole = r#"{"productSessionId":"ps_1","runtimeInstanceId":"main","adapterId":"codex"}"#;
+    assert_eq!(binding_update(whole).expect_err("no state").details.member, Some("state"));
+    assert!(new_binding(whole).is_ok());
+    let right = Expected { revision: 3, mode: Mode::Rebind, generation: Some(0) };
+    assert_eq!(expected(r#"{"expectedRevision":3,"mode":"rebind","generation":0}"#), Ok(right));
+    let least = Expected { revision: 0, mode: Mode::Normal, generation: None };
+    assert_eq!(expected(r#"{"expectedRevision":0,"mode":null}"#), Ok(least));
+    for (text, member) in [
+        ("{}", "expectedRevision"),
+        (r#"{"expectedRevision":null}"#, "expectedRevision"),
+        (r#"{"expectedRevision":"3"}"#, "expectedRevision"),
+        (r#"{"expectedRevision":-1}"#, "expectedRevision"),
+        (r#"{"expectedRevision":1.5}"#, "expectedRevision"),
+        (r#"{"expectedRevision":9007199254740992}"#, "expectedRevision"),
+        (r#"{"expectedRevision":1,"mode":"force"}"#, "mode"),
+        (r#"{"expectedRevision":1,"generation":true}"#, "generation"),
+    ] {
+        assert_eq!(expected(text).expect_err(text).details.member, Some(member), "{text}");
+    }
 }

@@ -1,7 +1,7 @@
 //! A binding as plain data.
 //!
 //! Input: checked values. Output: the JSON that JavaScript gets. Invariant: words are those of `ts/runtime/binding.ts`.
-//! Never: holds a value that [`written`](super::written) would refuse.
+//! Never: holds a value that [`new_binding`](super::new_binding) would refuse.
 
 use serde::Serialize;
 

@@ -16,7 +16,9 @@ pub use content::{Binding, BindingState, Content, Diagnostic, Locator, LocatorKi
 pub use fault::{BindingCode, BindingFault, Details};
 pub use ids::{NativeSessionId, ProductSessionId, is_adapter_word};
 pub use native::{Holder, NativeStep, take_native};
-pub use read::{Filter, METADATA_BYTES, NativeSession, Written, filter, metadata, native_session, written};
+pub use read::{
+    Filter, NativeSession, binding_update, expected, filter, native_session, new_binding, product_session,
+};
 pub use rules::{Rule, may_become, may_begin};
 pub use update::{Expected, Step, claim, update};
 pub use view::{Inspection, OwnerStatus, OwnerView};

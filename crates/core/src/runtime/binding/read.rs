@@ -3,19 +3,21 @@
 //! Input: the JSON text that JavaScript wrote. Output: checked values, or which member is none.
 //! Invariant: strings are trimmed, and blank is absent. Never: repeats a value in a fault, cuts anything but a diagnostic's message.
 
+use serde::Serialize;
 use serde::de::DeserializeSeed;
 
-use super::content::{BindingState, Content, Diagnostic, Locator, LocatorKind};
+use super::content::{BindingState, Content, Diagnostic, Locator, LocatorKind, Mode};
 use super::fault::BindingFault;
 use super::ids::{NativeSessionId, ProductSessionId, is_adapter_word};
+use super::update::Expected;
 use crate::contract::Moment;
 use crate::contract::identity::{identity, trim};
-use crate::json::{self, Json};
+use crate::json::{self, Json, safe_integer};
 use crate::redact::redact_text;
 use crate::text;
 
 /// The bytes of `metadata` as JSON.
-pub const METADATA_BYTES: usize = 64 * 1024;
+const METADATA_BYTES: usize = 64 * 1024;
 /// The levels of `metadata`.
 const METADATA_DEPTH: usize = 64;
 /// The bytes of a locator's value.
@@ -23,6 +25,7 @@ const LOCATOR_BYTES: usize = 4096;
 /// The UTF-16 code units of a diagnostic's message.
 const MESSAGE_UNITS: usize = 4000;
 
+const STATES: &str = "must be unbound, bound, missing or error";
 const MEMBERS: [&str; 11] = [
     "productSessionId",
     "runtimeInstanceId",
@@ -39,17 +42,9 @@ const MEMBERS: [&str; 11] = [
 /// The store's own, which a copy of a binding has.
 const IGNORED: [&str; 4] = ["revision", "generation", "createdAt", "updatedAt"];
 
-/// What a caller writes; the state may be left out at creation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    /// The content, `unbound` where no state was given.
-    pub content: Content,
-    /// Whether the state was given.
-    pub has_state: bool,
-}
-
 /// A native session by its adapter, and the session it is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NativeSession {
     /// The product's session.
     pub product_session_id: ProductSessionId,
@@ -70,36 +65,69 @@ pub struct Filter {
     pub runtime_instance_id: Option<String>,
 }
 
-/// The content in the text of a JSON object.
-pub fn written(text: &str) -> Result<Written, BindingFault> {
+/// The content of a new binding in the text of a JSON object; `unbound` where no state is given.
+pub fn new_binding(text: &str) -> Result<Content, BindingFault> {
     let value = object("binding", text)?;
-    if let Json::Object(members) = &value
+    let state = state(&value)?.unwrap_or(BindingState::Unbound);
+    content(&value, state)
+}
+
+/// The content that an update is to make, in the text of a JSON object.
+pub fn binding_update(text: &str) -> Result<Content, BindingFault> {
+    let value = object("binding", text)?;
+    // A state that is left out by mistake would unbind.
+    let state = state(&value)?.ok_or_else(|| BindingFault::invalid("state", STATES))?;
+    content(&value, state)
+}
+
+/// What an update names beside its content, in the text of a JSON object.
+pub fn expected(text: &str) -> Result<Expected, BindingFault> {
+    let value = object("options", text)?;
+    let number = |member| match value.get(member) {
+        None | Some(Json::Null) => Ok(None),
+        Some(Json::Number(number)) => match safe_integer(*number) {
+            Some(number) => Ok(Some(number)),
+            None => Err(BindingFault::invalid(member, "must be a safe integer of 0 or more")),
+        },
+        Some(_) => Err(BindingFault::invalid(member, "must be a number")),
+    };
+    let mode = match optional(&value, "mode")? {
+        None => Mode::Normal,
+        Some(word) => Mode::from_word(word)
+            .ok_or_else(|| BindingFault::invalid("mode", "must be normal, repair or rebind"))?,
+    };
+    let revision = number("expectedRevision")?
+        .ok_or_else(|| BindingFault::invalid("expectedRevision", "is needed: the revision that was read"))?;
+    Ok(Expected { revision, mode, generation: number("generation")? })
+}
+
+/// The id of a product's session.
+pub fn product_session(text: &str) -> Result<ProductSessionId, BindingFault> {
+    ProductSessionId::new(text).ok_or_else(|| {
+        BindingFault::invalid("productSessionId", "must be text of 1 to 512 bytes, without U+0000")
+    })
+}
+
+fn content(value: &Json, state: BindingState) -> Result<Content, BindingFault> {
+    if let Json::Object(members) = value
         && members.iter().any(|(name, _)| !MEMBERS.contains(&&**name) && !IGNORED.contains(&&**name))
     {
         let what = format!("has a member that there is not; there are {}", MEMBERS.join(", "));
         return Err(BindingFault::invalid("binding", &what));
     }
-    let state = optional(&value, "state")?;
-    let state = state
-        .map(|word| {
-            BindingState::from_word(word)
-                .ok_or_else(|| BindingFault::invalid("state", "must be unbound, bound, missing or error"))
-        })
-        .transpose()?;
-    let content = Content {
-        product_session_id: product_session_id(value.get("productSessionId"))?,
-        runtime_instance_id: word(&value, "runtimeInstanceId")?,
-        adapter_id: word(&value, "adapterId")?,
-        native_session_id: optional(&value, "nativeSessionId")?.map(native_id).transpose()?,
-        state: state.unwrap_or(BindingState::Unbound),
-        protocol: label(&value, "protocol")?,
-        protocol_version: label(&value, "protocolVersion")?,
-        adapter_version: label(&value, "adapterVersion")?,
-        locator: given(&value, "locator").map(locator).transpose()?,
-        metadata: given(&value, "metadata").cloned().map(metadata).transpose()?,
-        diagnostic: given(&value, "diagnostic").map(diagnostic).transpose()?,
-    };
-    Ok(Written { content, has_state: state.is_some() })
+    Ok(Content {
+        product_session_id: product_session_id(value)?,
+        runtime_instance_id: word(value, "runtimeInstanceId")?,
+        adapter_id: word(value, "adapterId")?,
+        native_session_id: optional(value, "nativeSessionId")?.map(native_id).transpose()?,
+        state,
+        protocol: label(value, "protocol")?,
+        protocol_version: label(value, "protocolVersion")?,
+        adapter_version: label(value, "adapterVersion")?,
+        locator: given(value, "locator").map(locator).transpose()?,
+        metadata: given(value, "metadata").cloned().map(metadata).transpose()?,
+        diagnostic: given(value, "diagnostic").map(diagnostic).transpose()?,
+    })
 }
 
 /// The native session in the text of a JSON object.
@@ -108,7 +136,7 @@ pub fn native_session(text: &str) -> Result<NativeSession, BindingFault> {
     let native = optional(&value, "nativeSessionId")?
         .ok_or_else(|| BindingFault::invalid("nativeSessionId", "must be text that is not blank"))?;
     Ok(NativeSession {
-        product_session_id: product_session_id(value.get("productSessionId"))?,
+        product_session_id: product_session_id(&value)?,
         adapter_id: word(&value, "adapterId")?,
         native_session_id: native_id(native)?,
     })
@@ -117,20 +145,16 @@ pub fn native_session(text: &str) -> Result<NativeSession, BindingFault> {
 /// The filter in the text of a JSON object.
 pub fn filter(text: &str) -> Result<Filter, BindingFault> {
     let value = object("filter", text)?;
-    let state = optional(&value, "state")?.map(|word| {
-        BindingState::from_word(word)
-            .ok_or_else(|| BindingFault::invalid("state", "must be unbound, bound, missing or error"))
-    });
     let name = |member| optional(&value, member).map(|text| text.map(str::to_owned));
     Ok(Filter {
         adapter_id: name("adapterId")?,
-        state: state.transpose()?,
+        state: state(&value)?,
         runtime_instance_id: name("runtimeInstanceId")?,
     })
 }
 
 /// The metadata in a value: an object within its bounds, its names in order on every level.
-pub fn metadata(value: Json) -> Result<Json, BindingFault> {
+fn metadata(value: Json) -> Result<Json, BindingFault> {
     let mut value = value;
     if !matches!(value, Json::Object(_)) {
         return Err(BindingFault::invalid("metadata", "must be a JSON object"));
@@ -192,11 +216,14 @@ fn optional<'v>(value: &'v Json, member: &'static str) -> Result<Option<&'v str>
     }
 }
 
-fn product_session_id(value: Option<&Json>) -> Result<ProductSessionId, BindingFault> {
-    let id = value.and_then(Json::text).and_then(ProductSessionId::new);
-    id.ok_or_else(|| {
-        BindingFault::invalid("productSessionId", "must be text of 1 to 512 bytes, without U+0000")
-    })
+fn product_session_id(value: &Json) -> Result<ProductSessionId, BindingFault> {
+    product_session(value.text_at("productSessionId").unwrap_or_default())
+}
+
+fn state(value: &Json) -> Result<Option<BindingState>, BindingFault> {
+    let word = optional(value, "state")?;
+    word.map(|word| BindingState::from_word(word).ok_or_else(|| BindingFault::invalid("state", STATES)))
+        .transpose()
 }
 
 fn native_id(text: &str) -> Result<NativeSessionId, BindingFault> {
