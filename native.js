@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeBindingStore = nativeBinding.NativeBindingStore
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
