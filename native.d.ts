@@ -9,6 +9,44 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A store that is open, or is being opened. */
+export declare class NativeBindingStore {
+  /** Begins to open the store at `path`. `ready` says what came of it. */
+  constructor(path: string, options?: NativeBindingStoreOptions | undefined | null)
+  /** Whether it could be opened. */
+  ready(): Promise<string>
+  /** Records the binding in a JSON text. */
+  create(binding: string): Promise<string>
+  /** The binding of a session, or `null`. */
+  get(id: string): Promise<string>
+  /** The bindings that the filter in a JSON text lets through. */
+  list(only: string): Promise<string>
+  /** Replaces a binding by that in a JSON text, with options in another. */
+  update(next: string, options: string): Promise<string>
+  /** Takes a session over: `{binding, generation}`. */
+  claim(id: string, repairs: boolean): Promise<string>
+  /** Gives up a generation: whether it was current and claimed. */
+  release(id: string, generation: number): Promise<string>
+  /** What may be shown of a binding, or `null`. */
+  inspect(id: string): Promise<string>
+  /** The entries of a session's history. */
+  history(id: string): Promise<string>
+  /** Keeps the native id in a JSON text: what is kept, and the reservation's name. */
+  reserve(native: string): Promise<string>
+  /** Gives up a reservation: whether there was one. */
+  unreserve(reservation: string): Promise<string>
+  /** Notes the native id in a JSON text as one that nobody is bound to. */
+  orphan(native: string): Promise<string>
+  /** What may be shown of every binding, and the damaged rows. */
+  overview(only: string): Promise<string>
+  /** Checks the file and frees what the dead own. */
+  repair(dryRun: boolean, release?: string | undefined | null): Promise<string>
+  /** Releases what it owns, with short waits only, and ends: for the end of the process. */
+  end(): void
+  /** Takes no more requests; settled when what waited is done and what it owned is released. */
+  close(): Promise<string>
+}
+
 /** The bridge of one session. */
 export declare class NativeBridge {
   /** A bridge that was told nothing. */
@@ -239,6 +277,14 @@ export declare function fallbackTodos(rows: string, now: string, evidence: boole
 
 /** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
 export declare function isProvablyDead(record: string): boolean
+
+/** How a store is opened; numbers are checked here. */
+export interface NativeBindingStoreOptions {
+  /** Milliseconds that an operation waits for other writers; 5,000 by default. */
+  busyTimeoutMs?: number
+  /** Whether the file must be a store already. */
+  mustExist?: boolean
+}
 
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {

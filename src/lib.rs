@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod agent;
+pub mod bindings;
 pub mod bridge;
 pub mod contract;
 mod convert;

@@ -154,6 +154,37 @@ export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
 export type { ChangeSet, Outcome, Row, RowTree, StaleReason } from "./row.js";
+export { BindingStore } from "./runtime/binding-store.js";
+export type {
+  BindingChange,
+  BindingClaim,
+  BindingContent,
+  BindingDiagnostic,
+  BindingErrorCode,
+  BindingFilter,
+  BindingHistoryEntry,
+  BindingInspection,
+  BindingLocator,
+  BindingLocatorKind,
+  BindingMode,
+  BindingOwnerStatus,
+  BindingRepository,
+  BindingState,
+  BindingStoreOptions,
+  BindingUpdate,
+  BindingUpdateOptions,
+  NativeReservation,
+  NativeSession,
+  NewBinding,
+  RuntimeSessionBinding,
+} from "./runtime/binding.js";
+export { BindingError } from "./runtime/errors.js";
+export type {
+  RuntimeErrorDetails,
+  RuntimeErrorJson,
+  RuntimeErrorOptions,
+  RuntimePhase,
+} from "./runtime/errors.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,
