@@ -9,6 +9,26 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** The open requests of one generation of a session. */
+export declare class NativeApprovalRegistry {
+  /** A registry in which nothing is open. */
+  constructor(generation: number, secrets: Array<string>)
+  /** What became of the request in the JSON text, as the JSON text of an object. */
+  open(asked: string): string
+  /** What the answer in the JSON text is told, as the JSON text of an object. */
+  claim(requestId: string, ask: string, answer: string): string
+  /** What became of an answer that was written or was not, as JSON text. */
+  settle(requestId: string, claim: number, written: boolean): string
+  /** The end of a request that took too long, as JSON text. */
+  expire(requestId: string): string
+  /** The ends of the requests that have all of these, as the JSON text of an array. */
+  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
+  /** What is open, as the JSON text of an object. */
+  pending(): string
+  /** Hides one more text. */
+  hide(secret: string): void
+}
+
 /** The bridge of one session. */
 export declare class NativeBridge {
   /** A bridge that was told nothing. */
@@ -17,25 +37,6 @@ export declare class NativeBridge {
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
   /** What an authority said of a child; whether that is of the present life of a child of the session. */
   corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
-}
-
-export declare class NativeApprovalRegistry {
-  constructor(generation: number, secrets: Array<string>)
-  open(asked: string): string
-  claim(requestId: string, ask: string, answer: string): string
-  settle(requestId: string, claim: number, written: boolean): string
-  expire(requestId: string): string
-  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
-  pending(): string
-  hide(secret: string): void
-}
-
-export declare class NativeTurnSequencer {
-  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
-  push(input: string): string
-  hide(secret: string): void
-  turnOf(nativeTurnId?: string | undefined | null): string
-  stats(): string
 }
 
 /** The followed files of one environment. */
@@ -237,6 +238,20 @@ export declare class NativeStatus {
   json(): string
   /** The report as text for people. */
   text(look: NativeLook): string
+}
+
+/** The order of what one generation of a session says. */
+export declare class NativeTurnSequencer {
+  /** A sequencer that saw nothing. */
+  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
+  /** The events that the input in the JSON text makes, as the JSON text of an array. */
+  push(input: string): string
+  /** Hides one more text. */
+  hide(secret: string): void
+  /** The turn that something of the harness belongs to, as the JSON text of an object. */
+  turnOf(nativeTurnId?: string | undefined | null): string
+  /** What became of everything so far, as the JSON text of an object. */
+  stats(): string
 }
 
 /**

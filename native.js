@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeApprovalRegistry = nativeBinding.NativeApprovalRegistry
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
@@ -845,6 +846,7 @@ module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeReplay = nativeBinding.NativeReplay
 module.exports.NativeStatus = nativeBinding.NativeStatus
+module.exports.NativeTurnSequencer = nativeBinding.NativeTurnSequencer
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.fallbackTodos = nativeBinding.fallbackTodos

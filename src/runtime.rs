@@ -49,8 +49,7 @@ impl NativeTurnSequencer {
         secrets: Vec<String>,
     ) -> Result<Self> {
         if identity(&product_session_id) != Ok(&product_session_id) {
-            let message =
-                "productSessionId must be an id: trimmed, not blank, at most 512 bytes, no U+0000";
+            let message = "productSessionId must be an id: trimmed, not blank, at most 512 bytes, no U+0000";
             return Err(
                 Refusal { code: "invalid_id", path: Some("productSessionId"), message }.into_error(env)
             );
@@ -115,9 +114,7 @@ impl NativeApprovalRegistry {
     pub fn claim(&mut self, env: Env, request_id: String, ask: String, answer: String) -> Result<String> {
         let Some(ask) = Ask::parse(&ask) else {
             let message = "ask must be approval or userInput";
-            return Err(
-                Refusal { code: "invalid_argument", path: Some("ask"), message }.into_error(env)
-            );
+            return Err(Refusal { code: "invalid_argument", path: Some("ask"), message }.into_error(env));
         };
         Ok(text(&self.registry.claim(&request_id, ask, &answer)))
     }

@@ -129,7 +129,10 @@ function exit(
 ): { exitCode?: number; signal?: string } {
   const isCode = exitCode !== undefined && Math.abs(exitCode) <= 255;
   const text = signal ?? (exitCode === undefined || isCode ? undefined : `exit code ${exitCode}`);
-  return { ...set("exitCode", isCode ? exitCode : undefined), ...set("signal", text ? fit(text, 64) : undefined) };
+  return {
+    ...set("exitCode", isCode ? exitCode : undefined),
+    ...set("signal", text ? fit(text, 64) : undefined),
+  };
 }
 
 const summary = (message: string) => set("summary", message === "" ? undefined : fit(message, 4096));

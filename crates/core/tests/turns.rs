@@ -3,12 +3,9 @@
 mod common;
 
 use agent_lifecycle_core::runtime::sequencer::input::Input;
-use agent_lifecycle_core::runtime::sequencer::pieces::PIECES;
-use agent_lifecycle_core::runtime::sequencer::text::TEXT_BYTES;
-use agent_lifecycle_core::runtime::sequencer::turn::{REQUESTS, SCOPES};
 use agent_lifecycle_core::runtime::sequencer::waiting::WAITING;
 use common::turns::{
-    Turns, accepted, accepted_as, approval, begin, delta, resolved, seen, seen_of, terminal, terminal_of,
+    Turns, accepted, accepted_as, approval, begin, delta, seen, seen_of, terminal, terminal_of,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +103,11 @@ fn everything_open_is_closed_in_order_before_the_end() {
     for (input, truncated, ends) in [
         (terminal("completed"), "", &[DONE][..]),
         (terminal("interrupted"), " truncated", &["turn_completed t1 confirmed status=interrupted"]),
-        (failed, " truncated", &[r#"turn_failed t1 details={"adapter":{"n":1},"code":"failed"} message=no luck"#]),
+        (
+            failed,
+            " truncated",
+            &[r#"turn_failed t1 details={"adapter":{"n":1},"code":"failed"} message=no luck"#],
+        ),
         (
             exit,
             " truncated",
@@ -192,7 +193,10 @@ fn the_257th_that_waits_fails_the_turn() {
         // Accepted after all: it has ended, and what the harness calls it is of that turn.
         assert_eq!(turns.say([accepted_as("t1"), begin("t2"), accepted_as("t2")]), ["turn_started t2"]);
         if names_turns {
-            assert_eq!(turns.say([seen_of("t1", delta(None, "x ")), terminal_of("t1", "completed")]), [""; 0]);
+            assert_eq!(
+                turns.say([seen_of("t1", delta(None, "x ")), terminal_of("t1", "completed")]),
+                [""; 0]
+            );
             assert_eq!(turns.drops(), ["late 3", "overflow 257"]);
         }
     }
@@ -258,7 +262,13 @@ fn a_turn_ended_by_its_deadline_leaves_a_debt() {
     assert_eq!(turns.say([terminal("completed")]), ["turn_completed t2 confirmed status=completed"]);
     // One that was refused after its deadline never was.
     let mut turns = Turns::nameless();
-    turns.say([begin("t1"), deadline("t1"), json!({"input": "rejected", "turnId": "t1"}), begin("t2"), accepted("t2")]);
+    turns.say([
+        begin("t1"),
+        deadline("t1"),
+        json!({"input": "rejected", "turnId": "t1"}),
+        begin("t2"),
+        accepted("t2"),
+    ]);
     assert_eq!(turns.say([terminal("completed")]), ["turn_completed t2 confirmed status=completed"]);
 }
 
@@ -295,159 +305,6 @@ fn an_abort_ends_with_what_the_harness_says_or_unconfirmed() {
 }
 
 #[test]
-fn repeats_are_known_by_native_identity_or_cumulative_text_only() {
-    let cumulative = |text: &str| seen(json!({"kind": "assistant", "nativeItemId": "m", "text": {"cumulative": text}}));
-    let mut turns = in_turn();
-    assert_eq!(
-        turns.say([cumulative("one "), cumulative("one "), cumulative("one two "), cumulative("one ")]),
-        ["assistant_delta t1 contentIndex=0 text=one ", "assistant_delta t1 contentIndex=0 text=two "]
-    );
-    assert_eq!(turns.say([cumulative("won two three")]), [""; 0]);
-    assert_eq!(turns.drops(), ["diverged 1", "repeat 2"]);
-    // Deltas that are equal are two, unless they have the same id.
-    let named = |id: u32| seen(json!({"kind": "assistant", "nativeEventId": id, "text": {"delta": "ha "}}));
-    let mut turns = in_turn();
-    let ha = "assistant_delta t1 contentIndex=0 text=ha ";
-    assert_eq!(turns.say([seen(delta(None, "ha ")), seen(delta(None, "ha ")), named(1), named(1), named(2)]), [ha; 4]);
-    assert_eq!(turns.drops(), ["repeat 1"]);
-    // A tool that has ended has ended, and so has a message; without an id nobody can tell.
-    let mut turns = in_turn();
-    let finish = json!({"kind": "tool_finished", "nativeItemId": "c"});
-    turns.say([tool("tool_call", "c"), tool("tool_call", "c"), tool("tool_started", "c"), tool("tool_started", "c")]);
-    turns.say([seen(finish.clone()), seen(finish), tool("tool_started", "c"), tool("tool_updated", "c")]);
-    turns.say([seen(json!({"kind": "assistant", "nativeItemId": "m", "text": {"cumulative": "x"}, "done": true}))]);
-    turns.say([seen(delta(Some("m"), "y")), seen(json!({"kind": "assistant", "nativeItemId": "m", "done": true}))]);
-    assert_eq!(turns.drops(), ["after_end 3", "repeat 4"]);
-    let anonymous = || seen(json!({"kind": "tool_finished", "toolName": "Bash"}));
-    assert_eq!(turns.say([anonymous(), anonymous()]).len(), 6);
-}
-
-#[test]
-fn a_missing_start_is_inserted_and_says_so() {
-    let mut turns = in_turn();
-    assert_eq!(
-        turns.say([
-            seen(json!({"kind": "tool_finished", "nativeItemId": 7, "isError": true, "result": "no"})),
-            seen(json!({"kind": "tool_started", "nativeItemId": "7", "toolName": "Read"})),
-            seen(json!({"kind": "compaction_finished"})),
-        ]),
-        [
-            "tool_call t1 argsComplete=false inferred toolCallId=tool-3-1 toolName=unknown",
-            "tool_execution_started t1 inferred toolCallId=tool-3-1 toolName=unknown",
-            "tool_execution_finished t1 isError result=no toolCallId=tool-3-1 toolName=unknown",
-            "tool_call t1 argsComplete=false inferred toolCallId=tool-3-2 toolName=Read",
-            "tool_execution_started t1 toolCallId=tool-3-2 toolName=Read",
-            "compaction_start t1 inferred",
-            "compaction_end t1",
-        ]
-    );
-    // A call that comes after its start is late: its place is before it.
-    assert_eq!(turns.say([seen(json!({"kind": "tool_call", "nativeItemId": "7", "toolName": "Read", "args": 1}))]), [""; 0]);
-    assert_eq!(turns.drops(), ["late 1"]);
-}
-
-#[test]
-fn content_indexes_are_by_first_sight_and_scopes_apart() {
-    let of = |scope: Option<&str>, text: &str| {
-        let mut more = delta(Some("i"), text);
-        if let Some(scope) = scope {
-            more["scope"] = json!(scope);
-        }
-        seen(more)
-    };
-    let mut turns = in_turn();
-    assert_eq!(
-        turns.say([of(Some("sub"), "a "), of(None, "b "), of(Some("other"), "c "), of(Some("sub"), "d "), of(None, "e ")]),
-        [
-            "assistant_delta t1 contentIndex=0 scope=scope-1 text=a ",
-            "assistant_delta t1 contentIndex=1 text=b ",
-            "assistant_delta t1 contentIndex=2 scope=scope-2 text=c ",
-            "assistant_delta t1 contentIndex=0 scope=scope-1 text=d ",
-            "assistant_delta t1 contentIndex=1 text=e ",
-        ]
-    );
-    for at in 2..=SCOPES {
-        turns.push(of(Some(&format!("more-{at}")), "x "));
-    }
-    assert_eq!(turns.drops(), ["too_many 1"]);
-}
-
-#[test]
-fn a_message_that_was_revised_is_what_counts() {
-    let end = |text: &str| seen(json!({"kind": "assistant", "text": {"cumulative": text}, "done": true}));
-    let mut turns = in_turn();
-    assert_eq!(
-        turns.say([seen(delta(None, "a draft ")), end("the text")]),
-        ["assistant_delta t1 contentIndex=0 text=a draft ", "assistant_message t1 contentIndex=0 text=the text"]
-    );
-    assert_eq!(turns.say([end("whole")]), ["assistant_message t1 contentIndex=1 text=whole"]);
-}
-
-#[test]
-fn a_text_that_is_longer_than_what_is_kept_is_cut_and_says_so() {
-    let mut turns = in_turn();
-    let piece = "word ".repeat(20_000);
-    let deltas = TEXT_BYTES / piece.len() + 1;
-    let said: Vec<Value> = (0..deltas).flat_map(|_| turns.push(seen(delta(None, &piece)))).collect();
-    assert_eq!(said.len(), deltas);
-    let message = &turns.push(seen(json!({"kind": "assistant", "done": true})))[0];
-    assert_eq!(message["truncated"], json!(true));
-    assert_eq!(message["text"].as_str().map(str::len), Some(TEXT_BYTES));
-    // What one message took is free again.
-    let next = turns.push(seen(json!({"kind": "assistant", "text": {"delta": "short"}, "done": true})));
-    assert_eq!(next.last().map(|event| (event["text"].clone(), event.get("truncated").is_none())), Some((json!("short"), true)));
-    let long = turns.push(seen(json!({"kind": "assistant", "text": {"cumulative": "é".repeat(TEXT_BYTES)}, "done": true})));
-    assert_eq!(long[0]["text"].as_str().map(str::len), Some(TEXT_BYTES));
-    assert_eq!(long[0]["truncated"], json!(true));
-}
-
-#[test]
-fn more_pieces_and_requests_than_there_may_be_are_dropped() {
-    let mut turns = in_turn();
-    for at in 0..PIECES {
-        assert_eq!(turns.push(seen(json!({"kind": "tool_finished", "nativeItemId": at}))).len(), 3);
-    }
-    assert_eq!(turns.say([tool("tool_started", "one more")]), [""; 0]);
-    assert_eq!(turns.drops(), ["too_many 1"]);
-    let mut turns = in_turn();
-    for at in 0..REQUESTS {
-        assert_eq!(turns.push(approval(&format!("r{at}"), "t1")).len(), 1);
-    }
-    assert_eq!(turns.say([approval("r0", "t1"), approval("more", "t1"), resolved("more", "cleared")]), [""; 0]);
-    assert_eq!(turns.drops(), ["not_open 1", "repeat 1", "too_many 1"]);
-}
-
-#[test]
-fn requests_have_a_turn_or_none() {
-    let mut turns = Turns::nameless();
-    let question = json!({"input": "requestOpened", "userInput": {"requestId": "q", "questions": [{"id": "n", "question": "Who?"}]}});
-    let opened = r#"user_input_requested request={"questions":[{"id":"n","question":"Who?"}],"requestId":"q"}"#;
-    assert_eq!(turns.say([question]), [opened]);
-    // It outlives turns; a request that waits for its turn is told with it.
-    turns.say([begin("t1"), approval("a", "t1"), resolved("a", "responded")]);
-    assert_eq!(turns.stats()["waiting"], json!(2));
-    assert_eq!(
-        turns.say([accepted("t1"), terminal("completed")]),
-        [
-            "turn_started t1",
-            r#"approval_requested t1 request={"decisions":[],"kind":"command","requestId":"a","turnId":"t1"}"#,
-            "approval_resolved t1 outcome=responded requestId=a",
-            DONE,
-        ]
-    );
-    let answer = json!({"input": "requestResolved", "requestId": "q", "outcome": "responded", "answered": ["n"]});
-    assert_eq!(turns.say([answer]), [r#"user_input_resolved answered=["n"] outcome=responded requestId=q"#]);
-    assert_eq!(turns.say([approval("b", "t1"), approval("c", "t7")]), [""; 0]);
-    assert_eq!(turns.drops(), ["late 1", "no_turn 1"]);
-    // What is open outside of turns ends with the process.
-    turns.push(json!({"input": "requestOpened", "approval": {"requestId": "d", "kind": "unknown", "decisions": []}}));
-    assert_eq!(
-        turns.say([json!({"input": "exit"}), json!({"input": "exit"})]),
-        ["approval_resolved outcome=cleared requestId=d", "adapter_lifecycle state=crashed"]
-    );
-}
-
-#[test]
 fn turns_of_native_ids() {
     let place = |turns: &Turns, native: Option<&str>| {
         let place = turns.0.turn_of(native);
@@ -456,7 +313,13 @@ fn turns_of_native_ids() {
     let t = |id: &str| Some(id.to_owned());
     let mut turns = Turns::named();
     assert_eq!(place(&turns, Some("native-t1")), (None, false));
-    turns.say([begin("t1"), accepted_as("t1"), terminal_of("t1", "completed"), begin("t2"), accepted_as("t2")]);
+    turns.say([
+        begin("t1"),
+        accepted_as("t1"),
+        terminal_of("t1", "completed"),
+        begin("t2"),
+        accepted_as("t2"),
+    ]);
     assert_eq!(place(&turns, Some("native-t1")), (t("t1"), true));
     assert_eq!(place(&turns, Some("native-t2")), (t("t2"), false));
     assert_eq!(place(&turns, Some("native-t9")), (t("t2"), false));
@@ -472,12 +335,22 @@ fn nothing_is_said_after_disposal() {
     let mut turns = in_turn();
     turns.push(json!({"input": "close"}));
     let exit = json!({"input": "exit"});
-    let late = [begin("t2"), accepted("t2"), seen(delta(None, "x ")), terminal("completed"), exit, json!({"input": "close"})];
+    let late = [
+        begin("t2"),
+        accepted("t2"),
+        seen(delta(None, "x ")),
+        terminal("completed"),
+        exit,
+        json!({"input": "close"}),
+    ];
     assert_eq!(turns.say(late), [""; 0]);
     assert_eq!(turns.drops(), ["disposed 6"]);
     // A process that had ended before has said so.
     let mut turns = Turns::nameless();
-    assert_eq!(turns.say([json!({"input": "exit"}), json!({"input": "close"})]), ["adapter_lifecycle state=crashed"]);
+    assert_eq!(
+        turns.say([json!({"input": "exit"}), json!({"input": "close"})]),
+        ["adapter_lifecycle state=crashed"]
+    );
 }
 
 #[test]
@@ -507,13 +380,22 @@ fn wrong_inputs_are_refused_by_member() {
         (r#"{"at":"2026-05-17T12:00:00Z","input":"begin","turnId":""}"#, "turnId"),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"terminal","status":"lost"}"#, "status"),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"requestOpened"}"#, "approval"),
-        (r#"{"at":"2026-05-17T12:00:00Z","input":"requestResolved","requestId":"r","outcome":"gone"}"#, "outcome"),
+        (
+            r#"{"at":"2026-05-17T12:00:00Z","input":"requestResolved","requestId":"r","outcome":"gone"}"#,
+            "outcome",
+        ),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"song"}"#, "kind"),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"assistant","text":"x"}"#, "text"),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"assistant","text":{}}"#, "text"),
-        (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"usage","usage":{"input":-1}}"#, "usage.input"),
+        (
+            r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"usage","usage":{"input":-1}}"#,
+            "usage.input",
+        ),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"plan"}"#, "plan"),
-        (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"adapter","state":"crashed"}"#, "state"),
+        (
+            r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"adapter","state":"crashed"}"#,
+            "state",
+        ),
         (r#"{"at":"2026-05-17T12:00:00Z","input":"observation","kind":"turn_started","scope":1}"#, "scope"),
     ] {
         assert_eq!(fault(input), path, "{input}");

@@ -130,9 +130,8 @@ impl Fields {
     }
 
     pub(super) fn need_id(&mut self, name: &str) -> Result<String, InputFault> {
-        self.id(name)?.ok_or_else(|| {
-            self.fault(name, format!("must be text of 1 to {ID_UNITS} UTF-16 code units"))
-        })
+        self.id(name)?
+            .ok_or_else(|| self.fault(name, format!("must be text of 1 to {ID_UNITS} UTF-16 code units")))
     }
 
     /// A name that the harness gives; of a long one, something as good.
@@ -222,7 +221,8 @@ mod tests {
 
     #[test]
     fn members_have_their_types() {
-        let fields = || Fields::parse(r#"{"a":"x","n":7,"z":-1,"f":1.5,"b":true,"l":[1],"u":null}"#, "input").unwrap();
+        let fields =
+            || Fields::parse(r#"{"a":"x","n":7,"z":-1,"f":1.5,"b":true,"l":[1],"u":null}"#, "input").unwrap();
         assert_eq!(fields().text("a"), Ok(Some("x".to_owned())));
         assert_eq!(fields().text("gone"), Ok(None));
         assert_eq!(fields().count("n"), Ok(Some(7)));

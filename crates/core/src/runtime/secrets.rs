@@ -28,7 +28,11 @@ impl fmt::Display for NotHidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooShort(short) => {
-                write!(f, "the secret has {} UTF-16 units, fewer than 8: harmless text would be hidden", short.units)
+                write!(
+                    f,
+                    "the secret has {} UTF-16 units, fewer than 8: harmless text would be hidden",
+                    short.units
+                )
             }
             Self::TooMany => write!(f, "{ADDED} secrets were added already"),
         }

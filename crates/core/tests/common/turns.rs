@@ -65,11 +65,11 @@ pub(crate) fn line(event: &Value) -> String {
     let mut rest: Vec<_> = members.iter().filter(|(name, _)| !known.contains(&name.as_str())).collect();
     rest.sort_by_key(|(name, _)| name.as_str());
     for (name, value) in rest {
-        line.push_str(&match value {
-            Value::Bool(true) => format!(" {name}"),
-            Value::String(text) => format!(" {name}={text}"),
-            value => format!(" {name}={value}"),
-        });
+        line = match value {
+            Value::Bool(true) => format!("{line} {name}"),
+            Value::String(text) => format!("{line} {name}={text}"),
+            value => format!("{line} {name}={value}"),
+        };
     }
     line
 }
@@ -88,14 +88,14 @@ pub(crate) fn accepted_as(turn: &str) -> Value {
 }
 
 /// An observation; `more` has its kind and members.
-pub(crate) fn seen(more: Value) -> Value {
-    let mut input = json!({"input": "observation"});
-    input.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+pub(crate) fn seen(more: impl Into<Value>) -> Value {
+    let mut input = more.into();
+    input["input"] = json!("observation");
     input
 }
 
 /// An observation of the turn `native-<turn>`.
-pub(crate) fn seen_of(turn: &str, more: Value) -> Value {
+pub(crate) fn seen_of(turn: &str, more: impl Into<Value>) -> Value {
     let mut input = seen(more);
     input["nativeTurnId"] = json!(format!("native-{turn}"));
     input

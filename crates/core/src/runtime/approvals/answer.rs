@@ -61,7 +61,8 @@ pub(super) fn judge(text: &str, wanted: &Wanted) -> Result<Answer, InputFault> {
         let mut given = Fields::of(given, &path)?;
         let (options, text) = (options(&mut given, question)?, given.text("text")?);
         if text.as_ref().is_some_and(|text| text.is_empty() || !question.is_free) {
-            let message = if question.is_free { "must not be empty" } else { "must not be given: choose an option" };
+            let message =
+                if question.is_free { "must not be empty" } else { "must not be given: choose an option" };
             return Err(given.fault("text", message));
         }
         if options.is_empty() && text.is_none() {
@@ -69,7 +70,10 @@ pub(super) fn judge(text: &str, wanted: &Wanted) -> Result<Answer, InputFault> {
         }
         total += text.iter().chain(&options).map(|text| units(text)).sum::<usize>();
         if total > ANSWER_UNITS {
-            return Err(InputFault::new("answers", format!("must have at most {ANSWER_UNITS} UTF-16 code units")));
+            return Err(InputFault::new(
+                "answers",
+                format!("must have at most {ANSWER_UNITS} UTF-16 code units"),
+            ));
         }
         if question.is_secret {
             secrets.extend(text.clone());
@@ -83,7 +87,10 @@ pub(super) fn judge(text: &str, wanted: &Wanted) -> Result<Answer, InputFault> {
         written.push((question.id.clone(), Json::Object(answer)));
     }
     if !answers.is_empty() {
-        return Err(InputFault::new("answers", "must not have an answer to what is no question of the request"));
+        return Err(InputFault::new(
+            "answers",
+            "must not have an answer to what is no question of the request",
+        ));
     }
     let answered = Some(written.iter().map(|(id, _)| id.clone()).collect());
     Ok(Answer { decision: None, answers: Some(Json::Object(written)), answered, secrets })

@@ -200,7 +200,9 @@ fn question(fields: &mut Fields, redactor: &Redactor) -> Result<(Content, Questi
     let is_free = flag("allowFreeform", ids.is_empty())?;
     let is_secret = flag("secret", false)?;
     if ids.is_empty() && !is_free {
-        return Err(Refusal::Invalid(fields.fault("allowFreeform", "must be true where there are no options")));
+        return Err(Refusal::Invalid(
+            fields.fault("allowFreeform", "must be true where there are no options"),
+        ));
     }
     Ok((content, Question { id, options: ids, is_multi, is_free, is_secret }))
 }

@@ -81,7 +81,8 @@ pub struct Native {
     scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     turn_id: Option<String>,
-    native_id: Json,
+    #[serde(rename = "nativeId")]
+    id: Json,
 }
 
 /// What became of a request that was asked.
@@ -115,7 +116,7 @@ pub enum Claim {
         /// To be given back with what became of it.
         claim: u64,
         /// What is to be written.
-        reply: Reply,
+        reply: Box<Reply>,
         /// Texts in it that are to be hidden from now on.
         secrets: Vec<String>,
     },
@@ -207,7 +208,8 @@ impl Registry {
         }
         let (key, print) = (named.key.clone(), named.print);
         let asked = named.judge(&self.redactor);
-        let asked = asked.and_then(|asked| if self.open.len() < PENDING { Ok(asked) } else { Err(Refusal::TooMany) });
+        let asked =
+            asked.and_then(|asked| if self.open.len() < PENDING { Ok(asked) } else { Err(Refusal::TooMany) });
         let Asked { ask, content, wanted } = match asked {
             Ok(asked) => asked,
             Err(refusal) => {
@@ -251,7 +253,7 @@ impl Registry {
         open.claim = Some(Claimed { number: self.claimed, decision, answered });
         let secrets = answer.secrets.iter().filter(|text| units(text) >= SECRET_UNITS).cloned().collect();
         let reply =
-            Reply { request_id: request_id.to_owned(), ask, native: Native::of(&open.key), answer };
+            Box::new(Reply { request_id: request_id.to_owned(), ask, native: Native::of(&open.key), answer });
         Claim::Claimed { claim: self.claimed, reply, secrets }
     }
 
@@ -324,7 +326,7 @@ impl Registry {
 impl Native {
     fn of(key: &Key) -> Self {
         let Key { connection, scope, turn_id, native_id } = key.clone();
-        Self { connection, scope, turn_id, native_id: native_id.to_json() }
+        Self { connection, scope, turn_id, id: native_id.to_json() }
     }
 }
 

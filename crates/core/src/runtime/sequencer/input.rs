@@ -270,7 +270,8 @@ fn step(fields: &mut Fields) -> Result<Step, InputFault> {
         "abort" => Step::Abort(fields.id("turnId")?),
         "terminal" => Step::Terminal(terminal(fields)?),
         "exit" => {
-            let status = ExitStatus { exit_code: fields.integer("exitCode")?, signal: fields.text("signal")? };
+            let status =
+                ExitStatus { exit_code: fields.integer("exitCode")?, signal: fields.text("signal")? };
             let (message, expected) = (fields.text("message")?, fields.flag("expected")?.unwrap_or(false));
             Step::Exit { status, message, expected }
         }
@@ -374,7 +375,7 @@ fn text(fields: &mut Fields) -> Result<Option<Text>, InputFault> {
     let Some(json) = fields.take("text") else { return Ok(None) };
     let path = fields.path("text");
     let mut text = Fields::of(json, &path)?;
-    let units = text.list("units")?.map(|units| units.into_iter().map(code_unit).collect::<Option<Vec<_>>>());
+    let units = text.list("units")?.map(|units| units.iter().map(code_unit).collect::<Option<Vec<_>>>());
     match (text.text("delta")?, units, text.text("cumulative")?) {
         (Some(delta), None, None) => Ok(Some(Text::Delta(delta))),
         (None, Some(Some(units)), None) => Ok(Some(Text::Units(units))),
@@ -385,9 +386,11 @@ fn text(fields: &mut Fields) -> Result<Option<Text>, InputFault> {
 
 /// A UTF-16 code unit.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
-fn code_unit(json: Json) -> Option<u16> {
+fn code_unit(json: &Json) -> Option<u16> {
     match json {
-        Json::Number(number) if number.fract() == 0.0 && (0.0..=65535.0).contains(&number) => Some(number as u16),
+        Json::Number(number) if number.fract() == 0.0 && (0.0..=65535.0).contains(number) => {
+            Some(*number as u16)
+        }
         _ => None,
     }
 }

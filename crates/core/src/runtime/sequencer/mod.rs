@@ -29,7 +29,7 @@ use drops::{Diagnostic, Drops, Reason};
 use input::{Input, Note, Place, Seen, Step};
 use past::Past;
 use pieces::Content;
-use seen::SeenEvents;
+use seen::SeenNames;
 use turn::{Ending, Requests, Turn};
 use waiting::Waiting;
 
@@ -58,7 +58,10 @@ pub struct Sequencer {
     past: Past,
     /// Requests of no turn.
     requests: Requests,
-    seen: SeenEvents,
+    /// Observations with an id.
+    seen: SeenNames,
+    /// Requests, those that have ended too.
+    asked: SeenNames,
     drops: Drops,
     sequence: u64,
     tools: u64,
@@ -127,7 +130,8 @@ impl Sequencer {
             waiting: Waiting::default(),
             past: Past::default(),
             requests: Requests::default(),
-            seen: SeenEvents::default(),
+            seen: SeenNames::default(),
+            asked: SeenNames::default(),
             drops: Drops::default(),
             sequence: 0,
             tools: 0,

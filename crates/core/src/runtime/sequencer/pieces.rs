@@ -86,7 +86,13 @@ impl Pieces {
     }
 
     /// A new piece; where it is.
-    pub(super) fn add(&mut self, kind: Kind, scope: usize, item: Option<&NativeId>, content: Content) -> usize {
+    pub(super) fn add(
+        &mut self,
+        kind: Kind,
+        scope: usize,
+        item: Option<&NativeId>,
+        content: Content,
+    ) -> usize {
         let key = item.map(|item| Key { kind, scope, item: item.clone() });
         if let Some(key) = &key {
             self.known.insert(key.clone(), false);

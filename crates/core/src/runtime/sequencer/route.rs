@@ -3,10 +3,10 @@
 //! Input: what it says of its turn, and what is known of turns. Output: it is taken, waits, or is dropped with a reason.
 //! Invariant: what is of an earlier turn never reaches the present one. Never: guesses a turn from what an input says.
 
-use super::drops::Reason;
-use super::input::{Input, Place, Seen, Step, Terminal};
 use super::super::request::{Request, Resolution};
 use super::super::semantic::{Body, ExitStatus, Failure};
+use super::drops::Reason;
+use super::input::{Input, Place, Seen, Step, Terminal};
 use super::turn::Ending;
 use super::{Out, Sequencer, TurnPlace};
 
@@ -21,7 +21,8 @@ impl Sequencer {
     /// The turn that something of the harness belongs to.
     #[must_use]
     pub fn turn_of(&self, native: Option<&str>) -> TurnPlace {
-        let present = || TurnPlace { turn_id: self.turn.as_ref().map(|turn| turn.id.clone()), is_over: false };
+        let present =
+            || TurnPlace { turn_id: self.turn.as_ref().map(|turn| turn.id.clone()), is_over: false };
         let over = |turn_id: Option<&str>| TurnPlace { turn_id: turn_id.map(str::to_owned), is_over: true };
         if !self.session.names_turns {
             return if self.past.debts() > 0 { over(self.past.owing()) } else { present() };
@@ -42,8 +43,12 @@ impl Sequencer {
 
     fn place_of(&mut self, step: &Step) -> Result<Route, Reason> {
         match step {
-            Step::Observation(_, Seen::Adapter(..)) => Ok(Route::Session),
-            Step::Observation(Place { scope: Some(_), .. }, Seen::TurnStarted) => Err(Reason::ForeignScope),
+            Step::Observation(_, Seen::Adapter(..)) | Step::Opened(Request { turn_id: None, .. }) => {
+                Ok(Route::Session)
+            }
+            // A sub-agent's turn is not ours.
+            Step::Observation(Place { scope: Some(_), .. }, Seen::TurnStarted)
+            | Step::Terminal(Terminal { scope: Some(_), .. }) => Err(Reason::ForeignScope),
             Step::Observation(Place { native_turn: Some(name), .. }, Seen::TurnStarted)
                 if self.may_name(name) =>
             {
@@ -57,20 +62,23 @@ impl Sequencer {
                 }
                 route => route,
             },
-            Step::Terminal(Terminal { scope: Some(_), .. }) => Err(Reason::ForeignScope),
             Step::Terminal(Terminal { native_turn, .. }) => {
                 let native = native_turn.as_deref().filter(|_| self.session.names_turns);
-                let is_present = native.is_some_and(|name| self.turn.as_ref().is_some_and(|turn| turn.is_called(name)));
+                let is_present =
+                    native.is_some_and(|name| self.turn.as_ref().is_some_and(|turn| turn.is_called(name)));
                 match native {
                     None if self.past.pay() => return Err(Reason::Debt),
-                    Some(name) if !is_present => self.past.settle(|_, names| names.iter().any(|known| known == name)),
+                    Some(name) if !is_present => {
+                        self.past.settle(|_, names| names.iter().any(|known| known == name));
+                    }
                     _ => {}
                 }
                 self.turn_route(native)
             }
-            Step::Opened(Request { turn_id: None, .. }) => Ok(Route::Session),
             Step::Opened(Request { turn_id: Some(turn_id), .. }) => match &self.turn {
-                Some(turn) if turn.id == *turn_id => Ok(if turn.is_accepted { Route::Turn } else { Route::Wait }),
+                Some(turn) if turn.id == *turn_id => {
+                    Ok(if turn.is_accepted { Route::Turn } else { Route::Wait })
+                }
                 _ if self.past.has_turn(turn_id) => Err(Reason::Late),
                 _ => Err(Reason::NoTurn),
             },
@@ -135,13 +143,18 @@ impl Sequencer {
         let turn_id = self.turn.as_ref().filter(|_| is_of_turn).map(|turn| turn.id.clone());
         match step {
             Step::Observation(place, seen) => {
-                if !self.seen.is_first(turn_id.as_deref(), &place) {
+                let name = (&turn_id, &place.native_turn, &place.scope, &place.event);
+                if place.event.is_some() && !self.seen.is_first(name) {
                     return Err(Reason::Repeat);
                 }
                 self.observe(turn_id.as_deref(), &place, seen, out)
             }
             Step::Opened(request) => {
-                let said = self.requests_of(is_of_turn, |requests, redactor| requests.open(request, redactor))?;
+                if !self.asked.is_first(&request.id) {
+                    return Err(Reason::Repeat);
+                }
+                let said =
+                    self.requests_of(is_of_turn, |requests, redactor| requests.open(request, redactor))?;
                 self.say(turn_id.as_deref(), vec![said], out);
                 Ok(())
             }
@@ -158,7 +171,13 @@ impl Sequencer {
         }
     }
 
-    fn observe(&mut self, turn_id: Option<&str>, place: &Place, seen: Seen, out: &mut Out) -> Result<(), Reason> {
+    fn observe(
+        &mut self,
+        turn_id: Option<&str>,
+        place: &Place,
+        seen: Seen,
+        out: &mut Out,
+    ) -> Result<(), Reason> {
         match (seen, place) {
             (Seen::Adapter(state, message), _) => {
                 self.has_exited = false;

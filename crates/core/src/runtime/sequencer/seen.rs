@@ -1,32 +1,29 @@
-//! Observations that have an id of their own, so that a repeat is known.
+//! Names that were seen: of observations that have an id of their own, and of requests.
 //!
-//! Input: the turn, sub-agent and id of each. Output: whether it was seen before. Invariant: the last so many are remembered.
+//! Input: each name. Output: whether it is the first time. Invariant: the last so many are remembered.
 //! Never: takes two for one because they say the same.
 
 use std::collections::VecDeque;
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::{Hash, Hasher as _};
 
 use hashbrown::HashSet;
 use siphasher::sip::SipHasher13;
 
-use super::input::Place;
-
-/// Observations remembered.
+/// Names remembered.
 const SEEN: usize = 4096;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct SeenEvents {
+pub(super) struct SeenNames {
     order: VecDeque<u64>,
     known: HashSet<u64>,
 }
 
-impl SeenEvents {
-    /// Whether this is the first time; without an id nobody can tell, and it counts as one.
-    pub(super) fn is_first(&mut self, turn_id: Option<&str>, place: &Place) -> bool {
-        let Some(event) = &place.event else { return true };
+impl SeenNames {
+    /// Whether this is the first time.
+    pub(super) fn is_first(&mut self, name: impl Hash) -> bool {
         let mut hasher = SipHasher13::new();
-        (turn_id, &place.native_turn, &place.scope, event).hash(&mut hasher);
+        name.hash(&mut hasher);
         let name = hasher.finish();
         if !self.known.insert(name) {
             return false;
@@ -38,5 +35,19 @@ impl SeenEvents {
         }
         self.order.push_back(name);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_remembered() {
+        let mut seen = SeenNames::default();
+        assert!((0..=SEEN).all(|name| seen.is_first(name)));
+        assert!(!seen.is_first(SEEN) && !seen.is_first(1_usize));
+        assert!(seen.is_first(0_usize));
+        assert_eq!((seen.order.len(), seen.known.len()), (SEEN, SEEN));
     }
 }

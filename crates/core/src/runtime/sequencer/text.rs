@@ -75,14 +75,12 @@ impl Turn {
         let mut next = text.cloned();
         if let (true, Kind::Message, Some(Text::Cumulative(whole))) = (done, kind, text) {
             // The message as it counts. Without deltas before it, or where they were something else, it has none now.
-            match piece.stream.rest_of(whole).filter(|_| piece.has_text) {
-                Some(rest) => next = Some(Text::Delta(rest.to_owned())),
-                None => {
-                    let piece = self.pieces.end(at);
-                    self.close_with(piece, &redactor.text(whole), out);
-                    return Ok(());
-                }
-            }
+            let Some(rest) = piece.stream.rest_of(whole).filter(|_| piece.has_text) else {
+                let piece = self.pieces.end(at);
+                self.close_with(piece, &redactor.text(whole), out);
+                return Ok(());
+            };
+            next = Some(Text::Delta(rest.to_owned()));
         }
         match next.map(|next| piece.stream.take(&next)) {
             Some(Ok(taken)) => {

@@ -45,7 +45,8 @@ impl Turn {
         let name = name.map(|name| values::name(redactor, name));
         let name = name.filter(|name| !name.is_empty());
         let is_finish = matches!(phase, Phase::Finished { .. });
-        let found = self.pieces.find(Kind::Tool, scope, item, |piece| is_meant(piece, name.as_deref(), &phase));
+        let found =
+            self.pieces.find(Kind::Tool, scope, item, |piece| is_meant(piece, name.as_deref(), &phase));
         let found = found.map_err(|reason| if is_finish { Reason::Repeat } else { reason })?;
         let (at, is_new) = match found {
             Some(at) => (at, false),

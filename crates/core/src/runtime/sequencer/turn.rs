@@ -207,7 +207,8 @@ fn terminal(ending: Ending, redactor: &Redactor) -> Body {
             Status::Completed => Body::TurnCompleted { status: Completion::Completed, confirmed: true },
             Status::Interrupted => Body::TurnCompleted { status: Completion::Interrupted, confirmed: true },
             Status::Failed => {
-                let message = message.as_deref().unwrap_or("the harness says that the turn failed, and not why");
+                let message =
+                    message.as_deref().unwrap_or("the harness says that the turn failed, and not why");
                 let adapter = values::bounded(redactor, details).value;
                 failed(Failure::Failed, message, ExitStatus::default(), adapter)
             }
@@ -225,9 +226,6 @@ impl Requests {
     }
 
     pub(super) fn open(&mut self, mut request: Request, redactor: &Redactor) -> Result<Body, Reason> {
-        if self.has(&request.id) {
-            return Err(Reason::Repeat);
-        }
         if self.0.len() == REQUESTS {
             return Err(Reason::TooMany);
         }
