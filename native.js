@@ -836,6 +836,8 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeAdapter = nativeBinding.NativeAdapter
+module.exports.NativeApprovalRegistry = nativeBinding.NativeApprovalRegistry
+module.exports.NativeBindingStore = nativeBinding.NativeBindingStore
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
@@ -846,6 +848,7 @@ module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeReplay = nativeBinding.NativeReplay
 module.exports.NativeStatus = nativeBinding.NativeStatus
+module.exports.NativeTurnSequencer = nativeBinding.NativeTurnSequencer
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.fallbackTodos = nativeBinding.fallbackTodos
