@@ -27,6 +27,64 @@ export declare class NativeAdapter {
   forget(): void
 }
 
+/** The open requests of one generation of a session. */
+export declare class NativeApprovalRegistry {
+  /** A registry in which nothing is open. */
+  constructor(generation: number, secrets: Array<string>)
+  /** What became of the request in the JSON text, as the JSON text of an object. */
+  open(asked: string): string
+  /** What the answer in the JSON text is told, as the JSON text of an object. */
+  claim(requestId: string, ask: string, answer: string): string
+  /** What became of an answer that was written or was not, as JSON text. */
+  settle(requestId: string, claim: number, written: boolean): string
+  /** The end of a request that took too long, as JSON text. */
+  expire(requestId: string): string
+  /** The ends of the requests that have all of these, as the JSON text of an array. */
+  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
+  /** What is open, as the JSON text of an object. */
+  pending(): string
+  /** Hides one more text. */
+  hide(secret: string): void
+}
+
+/** A store that is open, or is being opened. */
+export declare class NativeBindingStore {
+  /** Begins to open the store at `path`. `ready` says what came of it. */
+  constructor(path: string, options?: NativeBindingStoreOptions | undefined | null)
+  /** Whether it could be opened. */
+  ready(): Promise<string>
+  /** Records the binding in a JSON text. */
+  create(binding: string): Promise<string>
+  /** The binding of a session, or `null`. */
+  get(id: string): Promise<string>
+  /** The bindings that the filter in a JSON text lets through. */
+  list(only: string): Promise<string>
+  /** Replaces a binding by that in a JSON text, with options in another. */
+  update(next: string, options: string): Promise<string>
+  /** Takes a session over: `{binding, generation}`. */
+  claim(id: string, repairs: boolean): Promise<string>
+  /** Gives up a generation: whether it was current and claimed. */
+  release(id: string, generation: number): Promise<string>
+  /** What may be shown of a binding, or `null`. */
+  inspect(id: string): Promise<string>
+  /** The entries of a session's history. */
+  history(id: string): Promise<string>
+  /** Keeps the native id in a JSON text: what is kept, and the reservation's name. */
+  reserve(native: string): Promise<string>
+  /** Gives up a reservation: whether there was one. */
+  unreserve(reservation: string): Promise<string>
+  /** Notes the native id in a JSON text as one that nobody is bound to. */
+  orphan(native: string): Promise<string>
+  /** What may be shown of every binding, and the damaged rows. */
+  overview(only: string): Promise<string>
+  /** Checks the file and frees what the dead own. */
+  repair(dryRun: boolean, release?: string | undefined | null): Promise<string>
+  /** Releases what it owns, with short waits only, and ends: for the end of the process. */
+  end(): void
+  /** Takes no more requests; settled when what waited is done and what it owned is released. */
+  close(): Promise<string>
+}
+
 /** The bridge of one session. */
 export declare class NativeBridge {
   /** A bridge that was told nothing. */
@@ -35,25 +93,6 @@ export declare class NativeBridge {
   push(event: string, at: string, turnId: string | undefined | null, origin: NativeOrigin): string
   /** What an authority said of a child; whether that is of the present life of a child of the session. */
   corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
-}
-
-export declare class NativeApprovalRegistry {
-  constructor(generation: number, secrets: Array<string>)
-  open(asked: string): string
-  claim(requestId: string, ask: string, answer: string): string
-  settle(requestId: string, claim: number, written: boolean): string
-  expire(requestId: string): string
-  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
-  pending(): string
-  hide(secret: string): void
-}
-
-export declare class NativeTurnSequencer {
-  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
-  push(input: string): string
-  hide(secret: string): void
-  turnOf(nativeTurnId?: string | undefined | null): string
-  stats(): string
 }
 
 /** The followed files of one environment. */
@@ -174,8 +213,13 @@ export declare class NativeProjector {
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
   markStale(now: string): string
-  /** Takes the snapshot in the JSON text of one value; what became of it as JSON text. */
-  reconcile(snapshot: string, receivedAt?: string | undefined | null): string
+  /**
+   * Takes the snapshot in the JSON text of one value; what became of it as JSON text. `grace_snapshots` takes the place of that
+   * of the projection for it.
+   */
+  reconcile(snapshot: string, receivedAt?: string | undefined | null, graceSnapshots?: number | undefined | null): string
+  /** The open questions about the children of a source as the JSON text of an array. */
+  questions(source: string): string
   /** Opens a question about a child; the result as JSON text. */
   requestReconciliation(source: string, childId: string, reason: string, now: string): string
   /** An authority said that a child is gone; the result as JSON text. */
@@ -257,6 +301,20 @@ export declare class NativeStatus {
   text(look: NativeLook): string
 }
 
+/** The order of what one generation of a session says. */
+export declare class NativeTurnSequencer {
+  /** A sequencer that saw nothing. */
+  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
+  /** The events that the input in the JSON text makes, as the JSON text of an array. */
+  push(input: string): string
+  /** Hides one more text. */
+  hide(secret: string): void
+  /** The turn that something of the harness belongs to, as the JSON text of an object. */
+  turnOf(nativeTurnId?: string | undefined | null): string
+  /** What became of everything so far, as the JSON text of an object. */
+  stats(): string
+}
+
 /**
  * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
  * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
@@ -288,6 +346,14 @@ export interface NativeAdapterOptions {
   messageBytes: number
   /** Texts that are hidden. */
   secrets: Array<string>
+}
+
+/** How a store is opened; numbers are checked here. */
+export interface NativeBindingStoreOptions {
+  /** Milliseconds that an operation waits for other writers; 5,000 by default. */
+  busyTimeoutMs?: number
+  /** Whether the file must be a store already. */
+  mustExist?: boolean
 }
 
 /** A session whose events are bridged. */
@@ -408,12 +474,16 @@ export interface NativeStatusOptions {
   paths: Array<string>
   /** The home folder. */
   home?: string
+  /** The state directory, read with the default places. */
+  stateDirectory?: string
   /** In the default places: milliseconds without evidence after which a session is counted, not shown. */
   sinceMs?: number
   /** Only what is at work or waits for somebody. */
   active: boolean
   /** The present time; the clock's by default. */
   now?: string
+  /** `none`, `titles` or `full`. */
+  content: string
 }
 
 /** What was told, its kind and its content. */
@@ -423,6 +493,9 @@ export interface NativeTold {
   /** Lines for `messages`, else JSON. */
   text: string
 }
+
+/** The normalised event in the JSON text of a delegation event, as JSON text. */
+export declare function normalizeDelegation(event: string): string
 
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
@@ -437,6 +510,12 @@ export declare function ownIdentity(): string
  * Always.
  */
 export declare function panicForTests(): void
+
+/**
+ * What the snapshot in `snapshot` asks of the records in `current`, as the JSON text of `{inputs, intents, refused}`. All three
+ * arguments are JSON texts; `misses` is an object of counts.
+ */
+export declare function reconcileDelegations(snapshot: string, current: string, misses: string, grace?: number | undefined | null): string
 
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string

@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod agent;
+pub mod bindings;
 pub mod bridge;
 pub mod contract;
 mod convert;
@@ -13,6 +14,7 @@ pub mod decoder;
 pub mod display;
 mod error;
 pub mod follow;
+pub mod hermes;
 pub mod journal;
 pub mod monitor;
 pub mod parser;
@@ -20,6 +22,7 @@ pub mod pipeline;
 pub mod process;
 pub mod projector;
 pub mod redact;
+pub mod runtime;
 pub mod status;
 
 use napi_derive::napi;
