@@ -836,6 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeAdapter = nativeBinding.NativeAdapter
+module.exports.NativeAdapters = nativeBinding.NativeAdapters
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
