@@ -11,8 +11,6 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** A process that was started. */
 export declare class NativeAdapter {
-  /** Starts it; `tell` is called when there is something to take. */
-  constructor(options: NativeAdapterOptions, tell: () => void)
   /** Writes a message; its number, or the word for why not. */
   write(message: string): number | 'full' | 'over'
   /** The next thing that was told. */
@@ -23,8 +21,14 @@ export declare class NativeAdapter {
   stop(): void
   /** What may be shown of a text. */
   excerpt(text: string): string
-  /** It has ended: nothing is to be done at the end of the environment. */
-  forget(): void
+}
+
+/** The processes of one environment: those that live are ended with it. One hook for all, for a hook that is removed keeps its memory. */
+export declare class NativeAdapters {
+  /** None yet. */
+  constructor()
+  /** Starts a process; `tell` is called when there is something to take. */
+  start(options: NativeAdapterOptions, tell: () => void): NativeAdapter
 }
 
 /** The open requests of one generation of a session. */
