@@ -164,7 +164,10 @@ fn asks(turn: &str, number: usize, what: u8) -> Vec<Value> {
     match what {
         12 => vec![request, resolved("responded")],
         13 => vec![request, resolved("expired")],
-        14 => vec![request],
+        14 if number.is_multiple_of(2) => vec![request],
+        // Of no turn: only the end of the process, or of everything, ends it.
+        14 => vec![json!({"input": "requestOpened",
+            "userInput": {"requestId": format!("s-{turn}-{number}"), "questions": []}})],
         15 => vec![
             seen(json!({"kind": "usage", "usage": {"input": 1}})),
             seen(json!({"kind": "plan", "plan": [format!("of-{turn}")]})),
@@ -290,6 +293,7 @@ fn any_order_duplication_loss_and_lateness() {
         "request aborted",
         "request cleared",
         "request expired",
+        "request of no turn",
         "request opened",
         "request responded",
         "revised message",
