@@ -249,16 +249,45 @@ test("an answer that cannot be written clears the request; an end while it is wr
     [["cleared", undefined]],
   );
 
-  let finish;
-  const other = registry({ write: () => new Promise((resolve) => (finish = resolve)) });
+  // Nobody waits for a write that never settles; other content under the same key ends a request too.
+  const other = registry({ write: () => new Promise(() => {}) });
   const open = other.requests.open(asked()).approval.requestId;
   const answer = other.requests.respondToApproval(open, "yes");
+  const second = other.requests.respondToApproval(open, "no");
   assert.deepEqual(other.requests.clear({ turnId: "t1" }, "aborted"), [
     { requestId: open, outcome: "aborted" },
   ]);
-  finish();
-  await assert.rejects(answer, { code: "already_resolved", details: { outcome: "aborted" } });
-  assert.equal(other.told.length, 1);
+  for (const answered of [answer, second]) {
+    await assert.rejects(answered, { code: "already_resolved", details: { outcome: "aborted" } });
+  }
+  const next = other.requests.open(asked()).approval.requestId;
+  const late = other.requests.respondToApproval(next, "yes");
+  assert.deepEqual(other.requests.open(asked({ detail: "other" })).replaced, {
+    requestId: next,
+    outcome: "cleared",
+  });
+  await assert.rejects(late, { code: "already_resolved", details: { outcome: "cleared" } });
+  assert.deepEqual(
+    other.told.map((end) => [end.requestId, end.outcome]),
+    [
+      [open, "aborted"],
+      [next, "cleared"],
+    ],
+  );
+});
+
+test("a secret that cannot be hidden is not written", async () => {
+  const { requests, written } = registry({
+    onSecret() {
+      throw new Error("full");
+    },
+  });
+  const questions = [{ id: "key", question: "The key?", secret: true }];
+  const { userInput } = requests.open({ ask: "userInput", nativeId: 1, questions });
+  await assert.rejects(requests.respondToUserInput(userInput.requestId, { key: { text: "correct horse" } }), {
+    code: "answer_not_written",
+  });
+  assert.deepEqual([written, requests.pending().userInputs], [[], []]);
 });
 
 test("secret answers are in nothing that is shown, and are hidden from then on", async () => {
