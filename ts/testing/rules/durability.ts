@@ -1,4 +1,5 @@
 // Rules of native sessions that outlive their process.
+import { thrownText } from "../../callbacks.js";
 import { check } from "../bench.js";
 import { type RuleDefinition, needs, rejection, turn } from "./rule.js";
 
@@ -36,18 +37,21 @@ const missing: RuleDefinition = {
     await bench.restart();
     await bench.setup.between?.(nativeSessionId);
     for (const mode of ["normal", "repair", "normal"] as const) {
-      const { code } = await rejection(
+      const error = await rejection(
         bench.open(undefined, mode),
         "opening a session whose native session is gone",
       );
+      const { code } = error;
       check(bench.made === 1, "a native session was opened in the place of the one that is gone");
       check(
         code === "binding_missing",
         `opening it was refused with ${String(code)}, not with binding_missing`,
       );
-      const { state, nativeSessionId: recorded } = await bench.binding();
+      const { state, nativeSessionId: recorded, diagnostic } = await bench.binding();
       check(state === "missing", `the binding is ${state}, not missing`);
       check(recorded === nativeSessionId, "the binding records another native session id");
+      const told = JSON.stringify([thrownText(error), error, diagnostic]);
+      check(!told.includes(nativeSessionId), "the native session id is in what is told of it");
     }
   },
 };
