@@ -8,6 +8,8 @@ export { FAKE_CAPABILITIES, fakeAdapter, fakeDriver } from "./testing/fake.js";
 export type { FakeAdapterConfig } from "./testing/fake.js";
 export { FAKE_SCRIPTS, fakeScenarios } from "./testing/fake-scenarios.js";
 export type { FakeAdapterScript, FakeApproval, FakeStep } from "./testing/fake-script.js";
+export { fixtureTerminal, fixtureWatcher, jsonlChunk } from "./testing/fixture-journal.js";
+export type { FixtureTerminal, FixtureWatcher } from "./testing/fixture-journal.js";
 export { SCENARIOS } from "./testing/scenario.js";
 export type {
   ConformanceScenario,

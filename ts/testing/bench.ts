@@ -140,9 +140,11 @@ export class Bench {
   /** Opens a session. Sessions of one id are the same session. */
   async open(productSessionId = "ps_conformance", mode: BindingMode = "normal"): Promise<Trial> {
     const heard: Heard = { events: [], diagnostics: [], listeners: new Set() };
-    const tell = (): void => {
-      for (const listener of heard.listeners) listener();
-    };
+    // Not at once: what an event tells of may still be under way.
+    const tell = (): void =>
+      void setImmediate(() => {
+        for (const listener of heard.listeners) listener();
+      });
     const made = this.#natives.length;
     const session = await openRuntimeSession({
       store: this.#store,
