@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { BindingStore } from "../runtime/binding-store.js";
 import type { BindingMode, BindingRepository, RuntimeSessionBinding } from "../runtime/binding.js";
-import { CAPABILITY_METHODS, type RuntimeDriver } from "../runtime/driver.js";
+import { type AdapterContext, CAPABILITY_METHODS, type RuntimeDriver } from "../runtime/driver.js";
 import { openRuntimeSession } from "../runtime/open.js";
 import { type RuntimeDiagnostic, type RuntimeRegistry, createRuntimeRegistry } from "../runtime/registry.js";
 import type { AgentRuntimeSemanticEvent, AgentRuntimeSemanticEventKind } from "../runtime/semantic-event.js";
@@ -98,8 +98,9 @@ export class Bench {
   readonly #folder: string;
   readonly #abortMs: number;
   readonly #trials: RuntimeSession[] = [];
-  /** What the driver made, in order. */
-  readonly #natives: unknown[] = [];
+  /** What the driver made last for each session. */
+  readonly #natives = new Map<string, unknown>();
+  #made = 0;
   #store: BindingRepository;
 
   private constructor(
@@ -114,10 +115,11 @@ export class Bench {
     this.#folder = folder;
     this.#store = store;
     this.#abortMs = abortMs;
-    this.registry = registryOf(
-      listening(driver, (native) => this.#natives.push(native)),
-      setup.config,
-    );
+    const heard = ({ productSessionId }: AdapterContext, native: unknown): void => {
+      this.#natives.set(productSessionId, native);
+      this.#made += 1;
+    };
+    this.registry = registryOf(listening(driver, heard), setup.config);
   }
 
   static async make(
@@ -145,7 +147,6 @@ export class Bench {
       void setImmediate(() => {
         for (const listener of heard.listeners) listener();
       });
-    const made = this.#natives.length;
     const session = await openRuntimeSession({
       store: this.#store,
       registry: this.registry,
@@ -165,7 +166,7 @@ export class Bench {
       },
     });
     this.#trials.push(session);
-    return new Trial(heard, session, this.#natives[made]);
+    return new Trial(heard, session, this.#natives.get(productSessionId));
   }
 
   /** The stored binding. @throws {ConformanceFailure} without one. */
@@ -177,7 +178,7 @@ export class Bench {
 
   /** How many native sessions the driver opened or resumed so far. */
   get made(): number {
-    return this.#natives.length;
+    return this.#made;
   }
 
   /** As if the host had ended orderly and begun anew: no live session, and the store read from its file. */
@@ -198,7 +199,10 @@ const openStore = (folder: string): Promise<BindingRepository> =>
   BindingStore.open(path.join(folder, "bindings.db"));
 
 /** The driver, and whoever wants to know hears of what it makes. */
-function listening(driver: RuntimeDriver, heard: (native: unknown) => void): RuntimeDriver {
+function listening(
+  driver: RuntimeDriver,
+  heard: (context: AdapterContext, native: unknown) => void,
+): RuntimeDriver {
   const { adapterId, transport, capabilities, nativeTurnIds, configSchema } = driver;
   const methods: Record<string, unknown> = {};
   const names = ["diagnose", "openSession", "getBinding", "prompt", "requestEnded", "dispose"] as const;
@@ -207,9 +211,9 @@ function listening(driver: RuntimeDriver, heard: (native: unknown) => void): Run
     const call = (driver[name] as (...given: unknown[]) => unknown).bind(driver);
     const makes = name === "openSession" || name === "resumeSession";
     methods[name] = makes
-      ? async (...given: unknown[]) => {
-          const native = await call(...given);
-          heard(native);
+      ? async (context: AdapterContext, ...given: unknown[]) => {
+          const native = await call(context, ...given);
+          heard(context, native);
           return native;
         }
       : call;

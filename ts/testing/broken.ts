@@ -49,10 +49,10 @@ const brokenHarness = (
   change: (script: FakeAdapterScript, name: ConformanceScenario) => FakeAdapterScript,
 ): BrokenAdapter => ({ rule, fault, driver: fakeDriver(), scenarios: fakeScenarios(change) });
 
-/** Before the last step of each turn another one. */
-const beforeLast = (script: FakeAdapterScript, step: FakeStep): FakeAdapterScript => ({
+/** After the first step of each turn another one. */
+const afterFirst = (script: FakeAdapterScript, step: FakeStep): FakeAdapterScript => ({
   ...script,
-  turns: script.turns.map((steps) => steps.toSpliced(-1, 0, step)),
+  turns: script.turns.map((steps) => steps.toSpliced(1, 0, step)),
 });
 
 const inspection = broken(
@@ -138,11 +138,10 @@ const duplicates = broken(
 
 const late = broken(
   "late",
-  "drops the ids of turns",
+  "drops the ids of turns, but for their ends",
   driverIn((context) => ({
     ...context,
     observe: ({ nativeTurnId: _turn, ...observation }) => context.observe(observation),
-    terminal: ({ nativeTurnId: _turn, ...terminal }) => context.terminal(terminal),
   })),
 );
 
@@ -163,11 +162,11 @@ const malformed = broken(
 );
 
 const crash = brokenHarness("crash", "takes its death for an interruption", (script, name) =>
-  name === "crash" ? beforeLast(script, { end: { status: "interrupted" } }) : script,
+  name === "crash" ? afterFirst(script, { end: { status: "interrupted" } }) : script,
 );
 
 const partial = brokenHarness("partial", "takes exit code 0 for the end of its turn", (script, name) =>
-  name === "partial" ? beforeLast(script, { end: { status: "completed" } }) : script,
+  name === "partial" ? afterFirst(script, { end: { status: "completed" } }) : script,
 );
 
 const abortIdle = brokenHarness(
