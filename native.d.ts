@@ -9,6 +9,24 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A process that was started. */
+export declare class NativeAdapter {
+  /** Starts it; `tell` is called when there is something to take. */
+  constructor(options: NativeAdapterOptions, tell: () => void)
+  /** Writes a message; its number, or the word for why not. */
+  write(message: string): number | 'full' | 'over'
+  /** The next thing that was told. */
+  take(): NativeTold | null
+  /** Ends it in order. */
+  close(): void
+  /** Ends it at once. */
+  stop(): void
+  /** What may be shown of a text. */
+  excerpt(text: string): string
+  /** It has ended: nothing is to be done at the end of the environment. */
+  forget(): void
+}
+
 /** The bridge of one session. */
 export declare class NativeBridge {
   /** A bridge that was told nothing. */
@@ -254,6 +272,24 @@ export declare function fallbackTodos(rows: string, now: string, evidence: boole
 /** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
 export declare function isProvablyDead(record: string): boolean
 
+/** What is run. */
+export interface NativeAdapterOptions {
+  /** The guard's executable. */
+  guard: string
+  /** The program. */
+  command: string
+  /** Its arguments. */
+  args: Array<string>
+  /** Where it works. */
+  cwd?: string
+  /** Names and values of its environment, in turn. */
+  env: Array<string>
+  /** Bytes of a message. */
+  messageBytes: number
+  /** Texts that are hidden. */
+  secrets: Array<string>
+}
+
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
   /** The source of the events. */
@@ -380,6 +416,14 @@ export interface NativeStatusOptions {
   now?: string
 }
 
+/** What was told, its kind and its content. */
+export interface NativeTold {
+  /** `started`, `messages`, `noise`, `written` or `ended`. */
+  kind: string
+  /** Lines for `messages`, else JSON. */
+  text: string
+}
+
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
 
@@ -402,3 +446,6 @@ export declare function statusReport(rows: string, now: string, evidence: boolea
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string
+
+/** Writes the embedded guard to a private folder unless it is there; its path. None where none is embedded. */
+export declare function writeGuard(folder: string): string | null

@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeAdapter = nativeBinding.NativeAdapter
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeJournal = nativeBinding.NativeJournal
@@ -855,3 +856,4 @@ module.exports.panicForTests = nativeBinding.panicForTests
 module.exports.redactJson = nativeBinding.redactJson
 module.exports.statusReport = nativeBinding.statusReport
 module.exports.validateFile = nativeBinding.validateFile
+module.exports.writeGuard = nativeBinding.writeGuard

@@ -4,6 +4,7 @@
 //! with code `GenericFailure`, never as an abort of the host. `cargo xtask tidy` refuses an export without it.
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
+pub mod adapter;
 pub mod agent;
 pub mod bridge;
 pub mod contract;

@@ -26,6 +26,18 @@ export type {
 } from "./agent-event.js";
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
+export { AdapterProcess, AdapterRequestError, AdapterResponseError } from "./runtime/adapter-process.js";
+export type {
+  AdapterDiagnostic,
+  AdapterNotification,
+  AdapterProcessEnd,
+  AdapterProcessEndReason,
+  AdapterProcessLimits,
+  AdapterProcessOptions,
+  AdapterProcessState,
+  AdapterRequest,
+  AdapterRequestOptions,
+} from "./runtime/adapter-process.js";
 export { bridgeAgentEvents } from "./bridge.js";
 export type {
   AgentBridge,

@@ -4,6 +4,7 @@ import { AdapterProcess, type AdapterProcessEnd } from "./adapter-process.js";
 import type {
   AdapterApprovalRequest,
   AdapterContext,
+  AdapterProcessStart,
   AdapterTerminal,
   AdapterUserInputRequest,
   NativeRequest,
@@ -60,6 +61,7 @@ export class Harness {
   readonly #options: HarnessOptions;
   readonly #releases: (() => void | Promise<void>)[] = [];
   readonly #processes = new Set<AdapterProcess>();
+  readonly #starting = new Set<Promise<AdapterProcess>>();
   /** Of the native session that is heard; aborted when it is not to be heard any more. */
   #life = new AbortController();
   #native: unknown;
@@ -120,6 +122,8 @@ export class Harness {
     } catch (error) {
       this.#options.listener.warn("dispose_failed", thrownText(error));
     }
+    // One that starts is closed as soon as it has.
+    await Promise.allSettled(this.#starting);
     await Promise.allSettled([...this.#processes].map((process) => process.release()));
   }
 
@@ -176,16 +180,13 @@ export class Harness {
     });
   }
 
-  async #startProcess(
-    life: AbortSignal,
-    options: Parameters<AdapterContext["startProcess"]>[0],
-  ): Promise<AdapterProcess> {
+  async #startProcess(life: AbortSignal, options: AdapterProcessStart): Promise<AdapterProcess> {
     const { listener, secrets, binding } = this.#options;
-    if (this.#processes.size >= MOST_PROCESSES)
+    if (this.#processes.size + this.#starting.size >= MOST_PROCESSES)
       throw this.#fault("too_many_processes", `the session has ${MOST_PROCESSES} processes already`);
     for (const value of Object.values(options.env ?? {}))
       if (value !== undefined && value.length >= LEAST_SECRET) listener.hide(value);
-    const process = await AdapterProcess.start({
+    const starting = AdapterProcess.start({
       ...options,
       secrets: [...secrets, ...(options.secrets ?? [])],
       correlationId: binding.stored.productSessionId,
@@ -194,10 +195,16 @@ export class Harness {
         options.onDiagnostic?.(diagnostic);
       },
     });
-    this.#processes.add(process);
-    void this.#watch(process, life);
-    if (life.aborted) await process.close();
-    return process;
+    this.#starting.add(starting);
+    try {
+      const process = await starting;
+      this.#processes.add(process);
+      void this.#watch(process, life);
+      if (life.aborted) await process.close();
+      return process;
+    } finally {
+      this.#starting.delete(starting);
+    }
   }
 
   async #watch(process: AdapterProcess, life: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import { redact } from "../redact.js";
 import type { BindingClaim, BindingMode, BindingRepository, RuntimeSessionBinding } from "./binding.js";
 import { NativeSessionError } from "./driver.js";
 import { BindingError, type RuntimePhase, RegistrationError, RuntimeError, ProtocolError } from "./errors.js";
-import { openGenerationDirectory } from "./generation-directory.js";
+import { openGeneration } from "./generation.js";
 import { NativeBinding, isLost } from "./native-binding.js";
 import {
   type RuntimeDiagnostic,
@@ -264,13 +264,13 @@ async function live(
 ): Promise<RuntimeSession> {
   const { workspace, abortMs, disposeMs, openMs, onEvent, onDiagnostic } = opening;
   const secrets = [...opening.secrets, ...instance.secrets];
-  const directory = await openGenerationDirectory();
+  const { directory, close } = openGeneration();
   const rows = opening.publish ? sessionRows({ adapterId: instance.driver.adapterId, workspace }) : undefined;
   const session = new LiveSession({
     instance,
     binding,
     workspace,
-    directory: directory.path,
+    directory,
     secrets,
     openMs,
     abortMs,
@@ -279,7 +279,7 @@ async function live(
     onDiagnostic,
     rows,
     async onDisposed() {
-      await directory.remove();
+      close();
       await binding.release();
     },
   });
