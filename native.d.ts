@@ -9,22 +9,42 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A process that was started. */
-export declare class NativeAdapter {
-  /** Starts it; `tell` is called when there is something to take. */
-  constructor(options: NativeAdapterOptions, tell: () => void)
-  /** Writes a message; its number, or the word for why not. */
-  write(message: string): number | 'full' | 'over'
-  /** The next thing that was told. */
-  take(): NativeTold | null
-  /** Ends it in order. */
-  close(): void
-  /** Ends it at once. */
-  stop(): void
-  /** What may be shown of a text. */
-  excerpt(text: string): string
-  /** It has ended: nothing is to be done at the end of the environment. */
-  forget(): void
+/** A store that is open, or is being opened. */
+export declare class NativeBindingStore {
+  /** Begins to open the store at `path`. `ready` says what came of it. */
+  constructor(path: string, options?: NativeBindingStoreOptions | undefined | null)
+  /** Whether it could be opened. */
+  ready(): Promise<string>
+  /** Records the binding in a JSON text. */
+  create(binding: string): Promise<string>
+  /** The binding of a session, or `null`. */
+  get(id: string): Promise<string>
+  /** The bindings that the filter in a JSON text lets through. */
+  list(only: string): Promise<string>
+  /** Replaces a binding by that in a JSON text, with options in another. */
+  update(next: string, options: string): Promise<string>
+  /** Takes a session over: `{binding, generation}`. */
+  claim(id: string, repairs: boolean): Promise<string>
+  /** Gives up a generation: whether it was current and claimed. */
+  release(id: string, generation: number): Promise<string>
+  /** What may be shown of a binding, or `null`. */
+  inspect(id: string): Promise<string>
+  /** The entries of a session's history. */
+  history(id: string): Promise<string>
+  /** Keeps the native id in a JSON text: what is kept, and the reservation's name. */
+  reserve(native: string): Promise<string>
+  /** Gives up a reservation: whether there was one. */
+  unreserve(reservation: string): Promise<string>
+  /** Notes the native id in a JSON text as one that nobody is bound to. */
+  orphan(native: string): Promise<string>
+  /** What may be shown of every binding, and the damaged rows. */
+  overview(only: string): Promise<string>
+  /** Checks the file and frees what the dead own. */
+  repair(dryRun: boolean, release?: string | undefined | null): Promise<string>
+  /** Releases what it owns, with short waits only, and ends: for the end of the process. */
+  end(): void
+  /** Takes no more requests; settled when what waited is done and what it owned is released. */
+  close(): Promise<string>
 }
 
 /** The bridge of one session. */
@@ -174,8 +194,13 @@ export declare class NativeProjector {
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
   markStale(now: string): string
-  /** Takes the snapshot in the JSON text of one value; what became of it as JSON text. */
-  reconcile(snapshot: string, receivedAt?: string | undefined | null): string
+  /**
+   * Takes the snapshot in the JSON text of one value; what became of it as JSON text. `grace_snapshots` takes the place of that
+   * of the projection for it.
+   */
+  reconcile(snapshot: string, receivedAt?: string | undefined | null, graceSnapshots?: number | undefined | null): string
+  /** The open questions about the children of a source as the JSON text of an array. */
+  questions(source: string): string
   /** Opens a question about a child; the result as JSON text. */
   requestReconciliation(source: string, childId: string, reason: string, now: string): string
   /** An authority said that a child is gone; the result as JSON text. */
@@ -272,22 +297,12 @@ export declare function fallbackTodos(rows: string, now: string, evidence: boole
 /** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
 export declare function isProvablyDead(record: string): boolean
 
-/** What is run. */
-export interface NativeAdapterOptions {
-  /** The guard's executable. */
-  guard: string
-  /** The program. */
-  command: string
-  /** Its arguments. */
-  args: Array<string>
-  /** Where it works. */
-  cwd?: string
-  /** Names and values of its environment, in turn. */
-  env: Array<string>
-  /** Bytes of a message. */
-  messageBytes: number
-  /** Texts that are hidden. */
-  secrets: Array<string>
+/** How a store is opened; numbers are checked here. */
+export interface NativeBindingStoreOptions {
+  /** Milliseconds that an operation waits for other writers; 5,000 by default. */
+  busyTimeoutMs?: number
+  /** Whether the file must be a store already. */
+  mustExist?: boolean
 }
 
 /** A session whose events are bridged. */
@@ -408,21 +423,20 @@ export interface NativeStatusOptions {
   paths: Array<string>
   /** The home folder. */
   home?: string
+  /** The state directory, read with the default places. */
+  stateDirectory?: string
   /** In the default places: milliseconds without evidence after which a session is counted, not shown. */
   sinceMs?: number
   /** Only what is at work or waits for somebody. */
   active: boolean
   /** The present time; the clock's by default. */
   now?: string
+  /** `none`, `titles` or `full`. */
+  content: string
 }
 
-/** What was told, its kind and its content. */
-export interface NativeTold {
-  /** `started`, `messages`, `noise`, `written` or `ended`. */
-  kind: string
-  /** Lines for `messages`, else JSON. */
-  text: string
-}
+/** The normalised event in the JSON text of a delegation event, as JSON text. */
+export declare function normalizeDelegation(event: string): string
 
 /** The normalised event in the JSON text of one value, as JSON text. */
 export declare function normalizeEvent(text: string): string
@@ -438,6 +452,12 @@ export declare function ownIdentity(): string
  */
 export declare function panicForTests(): void
 
+/**
+ * What the snapshot in `snapshot` asks of the records in `current`, as the JSON text of `{inputs, intents, refused}`. All three
+ * arguments are JSON texts; `misses` is an object of counts.
+ */
+export declare function reconcileDelegations(snapshot: string, current: string, misses: string, grace?: number | undefined | null): string
+
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string
 
@@ -446,6 +466,3 @@ export declare function statusReport(rows: string, now: string, evidence: boolea
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string
-
-/** Writes the embedded guard to a private folder unless it is there; its path. None where none is embedded. */
-export declare function writeGuard(folder: string): string | null

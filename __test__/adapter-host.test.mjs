@@ -17,7 +17,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { isGone, rejected, shell, start, until } from "./support/adapter.mjs";
+import { isGone, rejected, start, until } from "./support/adapter.mjs";
 
 const require = createRequire(import.meta.url);
 const { callNative, platformPackage } = require("../dist/native.js");
@@ -31,8 +31,8 @@ const support = path.join(import.meta.dirname, "support", "adapter.mjs");
 const isLinux = process.platform === "linux";
 /** A host that is a program of its own: what its script prints comes as lines of JSON. */
 function host(script, env = {}) {
-  const code = `import { isGone, rejected, shell, start } from ${JSON.stringify(support)};\n${script}`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
+  const source = `import { isGone, rejected, shell, start } from ${JSON.stringify(support)};\n${script}`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
@@ -82,27 +82,31 @@ for (const [how, ending] of [
   });
 }
 
+/** Runs a script to its end: its exit code and what it printed. */
+function outcome(script) {
+  const source = `import { shell, start } from ${JSON.stringify(support)};\n${script}`;
+  const options = { cwd: root, encoding: "utf8", timeout: 60_000 };
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--input-type=module", "-e", source],
+    options,
+  );
+  return [status, stdout + stderr];
+}
+
 test("K3: a script that starts one and never closes it ends by itself, and what waits keeps it alive", () => {
-  const run = (script) => {
-    const code = `import { isGone, rejected, shell, start } from ${JSON.stringify(support)};\n${script}`;
-    const args = ["--input-type=module", "-e", code];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-      cwd: root,
-      encoding: "utf8",
-      timeout: 60_000,
-    });
-    return [status, stdout + stderr];
-  };
   assert.deepEqual(
-    run("const a = await start({ onNotification: () => {} }); a.subscribe(() => {}); console.log('end');"),
+    outcome(
+      "const a = await start({ onNotification: () => {} }); a.subscribe(() => {}); console.log('end');",
+    ),
     [0, "end\n"],
   );
   // Each of these would end with code 13 where nothing kept it alive.
   const script = `read l; sleep 0.3; echo '{"id":1,"result":5}'; exec cat >/dev/null`;
   const request = `const adapter = await shell(${JSON.stringify(script)});
     console.log(await adapter.request("x", 1, { timeoutMs: null }));`;
-  assert.deepEqual(run(request), [0, "5\n"]);
-  assert.deepEqual(run("const a = await shell('sleep 0.5'); console.log((await a.close()).code);"), [
+  assert.deepEqual(outcome(request), [0, "5\n"]);
+  assert.deepEqual(outcome("const a = await shell('sleep 0.5'); console.log((await a.close()).code);"), [
     0,
     "0\n",
   ]);
@@ -110,12 +114,12 @@ test("K3: a script that starts one and never closes it ends by itself, and what 
 
 test("a worker that is ended takes its process along, and others go on", async () => {
   const other = await start();
-  const code = `const { parentPort } = require("node:worker_threads");
+  const source = `const { parentPort } = require("node:worker_threads");
     import(${JSON.stringify(support)}).then(async ({ start }) => {
       const adapter = await start();
       parentPort.postMessage(await adapter.request("grandchild"));
     });`;
-  const worker = new Worker(code, { eval: true });
+  const worker = new Worker(source, { eval: true });
   const pids = Object.values(await new Promise((resolve) => worker.once("message", resolve)));
   await worker.terminate();
   await until("all are gone", () => pids.every(isGone));

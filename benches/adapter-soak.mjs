@@ -9,9 +9,13 @@ const seconds = Number(
 );
 const cycles = Number(given ?? (seconds === Infinity ? 1000 : Infinity));
 
+/** KiB by which the memory of the process may grow, whatever the number of cycles. */
+const MOST_KIB = 65_536;
+
+const count = (place) => (fs.existsSync(place) ? fs.readdirSync(place).length : 0);
+
 /** What a process holds, where the system tells. */
 function held() {
-  const count = (place) => (fs.existsSync(place) ? fs.readdirSync(place).length : 0);
   const children = fs.existsSync("/proc/self/task")
     ? fs.readdirSync("/proc/self/task").flatMap((task) => {
         const file = `/proc/self/task/${task}/children`;
@@ -74,5 +78,6 @@ const after = await settled(before);
 globalThis.gc?.();
 const more = Math.round((process.memoryUsage.rss() - memory) / 1024);
 const leaks = Object.keys(before).filter((name) => after[name] > before[name]);
+if (more > MOST_KIB) leaks.push("memory");
 console.log(JSON.stringify({ cycles: done, before, after, memoryKiB: more, leaks }));
 process.exitCode = leaks.length > 0 ? 1 : 0;

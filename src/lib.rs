@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod agent;
+pub mod bindings;
 pub mod bridge;
 pub mod contract;
 mod convert;
@@ -13,6 +14,7 @@ pub mod decoder;
 pub mod display;
 mod error;
 pub mod follow;
+pub mod hermes;
 pub mod journal;
 pub mod monitor;
 pub mod parser;

@@ -1,4 +1,5 @@
 // The host's callbacks: whatever they throw, or reject with later, is told and costs nothing else.
+import { redact } from "./redact.js";
 
 /** What was thrown, as text. Also where it cannot be turned into text, such as an object without a prototype. */
 export function thrownText(error: unknown): string {
@@ -8,6 +9,9 @@ export function thrownText(error: unknown): string {
     return "what was thrown cannot be shown as text";
   }
 }
+
+/** As {@link thrownText}, without secrets. */
+export const safeText = (error: unknown): string => redact(thrownText(error));
 
 /** Calls, and gives `failed` what the call throws or its promise rejects with. */
 export function guarded(call: () => unknown, failed: (error: unknown) => void): void {
@@ -21,4 +25,30 @@ export function guarded(call: () => unknown, failed: (error: unknown) => void): 
 /** A process warning about what a callback threw. */
 export function warnOf(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : thrownText(error));
+}
+
+/** What is told of a thing that is not as it should be. */
+interface Told {
+  readonly code: string;
+  readonly path?: string | null;
+  readonly message: string;
+}
+
+/** Tells the host; without a callback the first of each code is a process warning. */
+export function reporter<Diagnostic extends Told>(
+  onDiagnostic: ((diagnostic: Diagnostic) => unknown) | undefined,
+): (diagnostic: Diagnostic) => void {
+  const warned = new Set<string>();
+  return (diagnostic) => {
+    if (onDiagnostic !== undefined) {
+      return guarded(
+        () => onDiagnostic(diagnostic),
+        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
+      );
+    }
+    if (warned.has(diagnostic.code)) return;
+    warned.add(diagnostic.code);
+    const where = typeof diagnostic.path === "string" ? `${diagnostic.path}: ` : "";
+    process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
+  };
 }

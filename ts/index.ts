@@ -72,6 +72,26 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { createHermesDelegationReconciler } from "./hermes-reconciler.js";
+export type {
+  HermesDelegationReconciler,
+  HermesDelegationReconcilerOptions,
+  HermesDiagnostic,
+  HermesReconciled,
+  HermesStatusReason,
+} from "./hermes-reconciler.js";
+export { normalizeHermesDelegationEvent, reconcileHermesDelegationStatus } from "./hermes.js";
+export type {
+  HermesDelegation,
+  HermesDelegationEvent,
+  HermesInput,
+  HermesIntent,
+  HermesRecord,
+  HermesRefusal,
+  HermesStatus,
+  HermesStatusSnapshot,
+  ReconcileHermesOptions,
+} from "./hermes.js";
 export { hookSettings } from "./hooks.js";
 export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";
@@ -90,7 +110,7 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
-export type { Evidence, Explanation } from "./explanation.js";
+export type { Evidence, Explanation, LateEvidence } from "./explanation.js";
 export { openMonitor } from "./monitor.js";
 export type {
   Monitor,
@@ -112,15 +132,11 @@ export type {
   ApplyOptions,
   ApplyResult,
   ApplyStatus,
-  AuditEntry,
-  ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
-  LifecycleSnapshot,
   ProcessEvidence,
-  ReconcileResult,
+  ReconcileOptions,
   RefusedResult,
-  SnapshotChild,
 } from "./projector.js";
 export { createAgentLifecyclePublisher } from "./publisher.js";
 export type {
@@ -132,10 +148,43 @@ export { openPublisher } from "./publisher-file.js";
 export type { AgentPublisher, OpenPublisherOptions } from "./publisher-file.js";
 export { readStatus } from "./read-status.js";
 export type { ReadStatusOptions, StatusRead } from "./read-status.js";
+export { createReconciler } from "./reconciler.js";
+export type { AuditQuery, Reconciler, ReconcilerDiagnostic, ReconcilerOptions } from "./reconciler.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
-export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
+export type { ChangeSet, Outcome, Row, RowTree, StaleReason } from "./row.js";
+export { BindingStore } from "./runtime/binding-store.js";
+export type {
+  BindingChange,
+  BindingClaim,
+  BindingContent,
+  BindingDiagnostic,
+  BindingErrorCode,
+  BindingFilter,
+  BindingHistoryEntry,
+  BindingInspection,
+  BindingLocator,
+  BindingLocatorKind,
+  BindingMode,
+  BindingOwnerStatus,
+  BindingRepository,
+  BindingState,
+  BindingStoreOptions,
+  BindingUpdate,
+  BindingUpdateOptions,
+  NativeReservation,
+  NativeSession,
+  NewBinding,
+  RuntimeSessionBinding,
+} from "./runtime/binding.js";
+export { BindingError } from "./runtime/errors.js";
+export type {
+  RuntimeErrorDetails,
+  RuntimeErrorJson,
+  RuntimeErrorOptions,
+  RuntimePhase,
+} from "./runtime/errors.js";
 export type {
   ApprovalRegistryOptions,
   ApprovalReply,
@@ -222,6 +271,14 @@ export type {
   AgentSessionEvidence,
   CancellationSignal,
 } from "./session.js";
+export type {
+  AuditEntry,
+  LifecycleSnapshot,
+  OpenQuestion,
+  ReconcileResult,
+  SnapshotChild,
+} from "./snapshot.js";
+export type { Asked, SnapshotReason } from "./snapshot-schedule.js";
 
 /** The version of the Rust core that the loaded addon was built from. */
 export function coreVersion(): string {

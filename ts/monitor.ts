@@ -14,18 +14,17 @@ import {
   set,
 } from "./arguments.js";
 import { authority } from "./authority.js";
-import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
+import { type AgentBridge, type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
 import { bytesOf } from "./bytes.js";
-import { guarded, thrownText } from "./callbacks.js";
+import { guarded, reporter, thrownText } from "./callbacks.js";
 import { lifetimeOf } from "./cancellation.js";
 import type { LifecycleEventInput } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { Explanation } from "./explanation.js";
 import { type Native, callNative } from "./native.js";
 import { observeJsonlSession } from "./observe.js";
-import type { ChangeSet } from "./projector.js";
-import { type Row, type RowTree, treeOf } from "./row.js";
-import type { AgentJsonlSession, CancellationSignal } from "./session.js";
+import { type ChangeSet, type Row, type RowTree, treeOf } from "./row.js";
+import { type AgentJsonlSession, type CancellationSignal, jsonlSession } from "./session.js";
 import { stateDirectory } from "./state-directory.js";
 
 /** What a monitor watches. */
@@ -216,7 +215,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
   try {
     const feeds = [
       ...streams.map((stream) => feed(native, stream, ended.signal)),
-      ...sessions.map(({ session, bridge }) => follow(native, session, bridge, ended.signal, report)),
+      ...sessions.map((session) => follow(native, session, ended.signal, report)),
     ];
     for (const running of feeds) {
       running.catch((error: unknown) => {
@@ -262,39 +261,79 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
 }
 
 function sourcesOf(sources: MonitorOptions["sources"]) {
+  if (typeof sources === "string" && sources !== "default")
+    refuseSource("sources", 'must be "default" or a list; one path alone is a list too: [path]');
   const listed = sources === undefined || sources === "default" ? ["default" as const] : sources;
   const paths: string[] = [];
   const streams: Extract<MonitorSource, { type: "stream" }>[] = [];
-  const sessions: Extract<MonitorSource, { type: "session" }>[] = [];
+  const sessions: Session[] = [];
   let isDefault = false;
+  let at = 0;
   for (const source of iterableArgument(listed as Iterable<MonitorSource>, "sources")) {
+    const place = `sources[${at}]`;
+    at += 1;
     if (source === "default") isDefault = true;
-    else if (typeof source === "string") paths.push(source);
-    else if (source?.type === "stream") streams.push(streamOf(source));
-    else if (source?.type === "session") sessions.push(source);
+    else if (typeof source === "string") paths.push(pathOf(source, place));
+    else if (source?.type === "stream") streams.push(streamOf(source, place));
+    else if (source?.type === "session") sessions.push(sessionOf(source, place));
     else {
-      const message =
-        "a source is default, a path, {type: stream, readable} or {type: session, session, bridge}";
-      throw new LifecycleError("invalid_option", message, { path: "sources" });
-    }
-  }
-  for (const path of paths) {
-    if (!existsSync(path) && !path.endsWith(".jsonl")) {
-      const message = `${path} is not there; only a file whose name ends in .jsonl is waited for`;
-      throw new LifecycleError("invalid_option", message, { path: "sources" });
+      refuseSource(
+        place,
+        "must be default, a path, {type: stream, readable} or {type: session, session, bridge}",
+      );
     }
   }
   return { isDefault, paths, streams, sessions };
 }
 
+function refuseSource(place: string, message: string): never {
+  throw new LifecycleError("invalid_option", `${place} ${message}`, { path: place });
+}
+
+function pathOf(path: string, place: string): string {
+  if (path === "") refuseSource(place, "is empty; name a file or a folder");
+  if (!existsSync(path) && !path.endsWith(".jsonl"))
+    refuseSource(place, `is not there: ${path}; only a file whose name ends in .jsonl is waited for`);
+  return path;
+}
+
 type Stream = Extract<MonitorSource, { type: "stream" }>;
 
-function streamOf(source: Stream): Stream {
+function streamOf(source: Stream, place: string): Stream {
   const { readable, host } = source;
-  optionalText(host, "host");
+  optionalText(host, `${place}.host`);
   const able = readable as (AsyncIterable<unknown> & Partial<Iterable<unknown>>) | null | undefined;
   if (typeof (able?.[Symbol.asyncIterator] ?? able?.[Symbol.iterator]) === "function") return source;
-  throw new LifecycleError("invalid_option", "readable must be an async iterable", { path: "readable" });
+  return refuseSource(`${place}.readable`, "must be an async iterable");
+}
+
+interface Session {
+  session: AgentJsonlSession;
+  bridge: AgentBridge;
+}
+
+/** What is wrong with a session or its bridge is said at once, not when its first record comes. */
+function sessionOf(source: Extract<MonitorSource, { type: "session" }>, place: string): Session {
+  const { session, bridge } = source;
+  if (session?.state !== "bound") refuseSource(`${place}.session`, "must be what jsonlSession gives");
+  if (typeof bridge !== "object" || bridge === null)
+    refuseSource(`${place}.bridge`, "must be the options of bridgeAgentEvents");
+  return {
+    session: within(`${place}.session`, () => jsonlSession(session)),
+    bridge: within(`${place}.bridge`, () => bridgeAgentEvents(bridge)),
+  };
+}
+
+/** An error of a part of the options, with where that is. */
+function within<T>(place: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof LifecycleError)) throw error;
+    const member = error.path?.replace(/^\$\.?/, "");
+    const path = member ? `${place}.${member}` : place;
+    throw new LifecycleError(error.code, `${place}: ${error.message}`, { path, cause: error });
+  }
 }
 
 let streamCount = 0;
@@ -340,12 +379,10 @@ function iteratorOf(readable: AsyncIterable<Uint8Array | string>): AsyncIterator
 
 async function follow(
   native: Native.NativeMonitor,
-  session: AgentJsonlSession,
-  options: AgentBridgeOptions,
+  { session, bridge }: Session,
   signal: AbortSignal,
   report: (diagnostic: MonitorDiagnostic) => void,
 ): Promise<void> {
-  const bridge = bridgeAgentEvents(options);
   await observeJsonlSession(session, {
     signal,
     publish: (event) => {
@@ -364,20 +401,4 @@ function lineOf(event: unknown, index: number): string {
     const message = `event ${index} cannot be written as JSON: ${thrownText(cause)}`;
     throw new LifecycleError("invalid_event", message, { path: `events[${index}]`, cause });
   }
-}
-
-function reporter(onDiagnostic: MonitorOptions["onDiagnostic"]): (diagnostic: MonitorDiagnostic) => void {
-  const warned = new Set<string>();
-  return (diagnostic) => {
-    if (onDiagnostic !== undefined) {
-      return guarded(
-        () => onDiagnostic(diagnostic),
-        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
-      );
-    }
-    if (warned.has(diagnostic.code)) return;
-    warned.add(diagnostic.code);
-    const where = diagnostic.path === null ? "" : `${diagnostic.path}: `;
-    process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
-  };
 }

@@ -84,6 +84,8 @@ test("the main package names every platform package at its own version, and hold
     "client.js",
     "dist",
     "docs",
+    "hermes.d.ts",
+    "hermes.js",
     "index.d.ts",
     "index.js",
     "native.d.ts",
@@ -114,6 +116,38 @@ test("the command runs", () => {
   assert.equal(run.status, 0);
 });
 
+test("the process guard lies beside the addon, can be run by anybody, and runs", () => {
+  const [platform] = readdirSync(installed).filter((name) => name.startsWith("agent-lifecycle-"));
+  const guard = path.join(
+    installed,
+    platform,
+    `agent-lifecycle-guard${process.platform === "win32" ? ".exe" : ""}`,
+  );
+  const stat = statSync(guard);
+  assert.ok(stat.isFile());
+  if (process.platform !== "win32") assert.equal(stat.mode & 0o755, 0o755);
+  // The guard is the program's parent. No other is found: there is no state directory to write one to.
+  const program = "console.log(JSON.stringify({ method: String(process.ppid) })); process.stdin.resume();";
+  const script = `
+    const fs = require("node:fs");
+    const { AdapterProcess } = require("agent-lifecycle");
+    let told;
+    const pid = new Promise((resolve) => (told = resolve));
+    AdapterProcess.start({
+      command: process.execPath,
+      args: ["-e", ${JSON.stringify(program)}],
+      onNotification: ({ method }) => told(method),
+      initialize: () => pid,
+    }).then(async (adapter) => {
+      const place = "/proc/" + (await pid) + "/exe";
+      console.log(fs.existsSync(place) ? fs.readlinkSync(place) : ${JSON.stringify(guard)});
+      await adapter.close();
+    });`;
+  const env = { ...process.env, XDG_STATE_HOME: path.join(folder, "consumer", "package.json") };
+  const run = spawnSync(process.execPath, ["-e", script], { cwd: consumer, encoding: "utf8", env });
+  assert.equal(run.stdout, `${guard}\n`, run.stderr);
+});
+
 for (const [name, module, moduleResolution, file] of [
   ["node16, CommonJS", "node16", "node16", "consumer.cts"],
   ["node16, ESM", "node16", "node16", "consumer.mts"],
@@ -124,7 +158,9 @@ for (const [name, module, moduleResolution, file] of [
       path.join(consumer, file),
       `import { LifecycleError, coreVersion } from "agent-lifecycle";
       import { type RowStore, createRowStore } from "agent-lifecycle/client";
+      import { type HermesDelegationEvent, normalizeHermesDelegationEvent } from "agent-lifecycle/hermes";
       export const store: RowStore = createRowStore();
+      export const normalize: (value: unknown) => HermesDelegationEvent = normalizeHermesDelegationEvent;
       export const version: string = coreVersion();
       export const code: string = new LifecycleError("invalid_value", "no").code;
       // @ts-expect-error: a string is no number, so the types are there.

@@ -10,8 +10,8 @@ const methods = {
   echo: ({ params }) => params,
   never: () => undefined,
   env: () => process.env,
-  refuse: () => {
-    throw Object.assign(new Error("no, password=hunter2"), { code: -32_042, data: { secret: 1 } });
+  refuse: ({ params = "password=hunter2" }) => {
+    throw Object.assign(new Error(`no, ${params}`), { code: -32_042, data: { secret: params } });
   },
   /** Writes lines as they are. */
   raw: ({ params }) => {

@@ -98,10 +98,13 @@ export function endError(
     `The adapter's process ${WORDS[reason]}${how}` +
     (failure === "" ? "" : `: ${failure}`) +
     (said === "" ? "" : `. It last wrote to standard error: ${said}`);
-  const details = { reason, exitCode: code, signal, stderrTail: stderrTail.slice(-DETAIL_UNITS) };
+  const details = { reason, exitCode: code, signal, stderrTail: tailOf(stderrTail) };
   const type = reason === "spawn_failed" ? AvailabilityError : ProtocolError;
   return new type(CODES[reason], message, { phase, correlationId, details });
 }
+
+/** Without half of a character at its beginning. */
+const tailOf = (text: string): string => text.slice(-DETAIL_UNITS).replace(/^[\uDC00-\uDFFF]/, "");
 
 const lastLine = (text: string): string =>
   text.trimEnd().split("\n").at(-1)?.trim().slice(0, MESSAGE_UNITS) ?? "";

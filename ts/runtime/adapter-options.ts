@@ -91,7 +91,8 @@ export interface CheckedOptions extends AdapterProcessOptions {
   readonly jsonrpc: boolean;
 }
 
-const MEMBERS = [
+/** The names of the options. */
+export const OPTIONS = [
   "args",
   "command",
   "correlationId",
@@ -115,7 +116,7 @@ const MEMBERS = [
  * @throws {LifecycleError} `invalid_argument`, `invalid_option`.
  */
 export function checkOptions(given: AdapterProcessOptions): CheckedOptions {
-  const options = optionsArgument(given, "options", MEMBERS);
+  const options = optionsArgument(given, "options", OPTIONS);
   const command = plain(options.command, "command");
   if (command === "") throw invalid("command", "must not be empty");
   const { ownership = "session", jsonrpc = true } = options;

@@ -1,4 +1,5 @@
 // A child process that speaks newline-delimited JSON-RPC on its standard input and output. docs/adapter-process.md is its page.
+import { optionsArgument } from "../arguments.js";
 import { guarded, thrownText } from "../callbacks.js";
 import { LifecycleError } from "../error.js";
 import { type Native, callNative } from "../native.js";
@@ -73,7 +74,6 @@ export class AdapterProcess {
   #stopped: "start_failed" | "start_timeout" = "start_failed";
   #end: { end: AdapterProcessEnd; failure: string } | undefined;
 
-  /** @internal Use `start`. */
   private constructor(options: CheckedOptions) {
     this.#options = options;
     this.#closed = new Promise((resolve) => (this.#resolveClosed = resolve));
@@ -149,10 +149,13 @@ export class AdapterProcess {
    *   response has not exactly one of result and error), `process_closed` (after or by `close()`), or how the process ended.
    * @throws {LifecycleError} `invalid_argument`, `invalid_option`; `invalid_value` for params that JSON cannot hold.
    */
-  request<T = unknown>(method: string, params?: unknown, options: AdapterRequestOptions = {}): Promise<T> {
+  request<T = unknown>(method: string, params?: unknown, options?: AdapterRequestOptions): Promise<T> {
     const { limits } = this.#options;
-    const { timeoutMs = limits.requestMs, signal } = options;
     return new Promise<T>((resolve, reject) => {
+      const { timeoutMs = limits.requestMs, signal } = optionsArgument(options, "options", [
+        "timeoutMs",
+        "signal",
+      ]);
       const isLimit =
         timeoutMs === null || (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs < 2 ** 31);
       if (!isLimit) {
@@ -299,8 +302,8 @@ export class AdapterProcess {
     }
     const bytes = Buffer.byteLength(text);
     if (bytes > limits.messageBytes) {
-      const text = `A message of ${bytes} bytes was not sent: the limit is ${limits.messageBytes}`;
-      throw this.#error("message_too_large", text, { bytes });
+      const why = `A message of ${bytes} bytes was not sent: the limit is ${limits.messageBytes}`;
+      throw this.#error("message_too_large", why, { bytes });
     }
     const number = callNative(() => this.#native.write(text));
     if (number === "full") {

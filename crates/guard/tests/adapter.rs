@@ -287,3 +287,15 @@ fn nobody_who_takes_means_that_nothing_is_read_and_nothing_is_lost() {
     assert!(lines.iter().enumerate().all(|(at, line)| line.starts_with(&format!("{{\"n\":{at},"))));
     assert_eq!(end.exit, Some(Exit::Code(0)));
 }
+
+#[test]
+fn a_guard_that_is_run_by_hand_runs_nothing() {
+    for arguments in [&[][..], &["3"], &["2", "", "true"], &["x", "", "true"]] {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_agent-lifecycle-guard"))
+            .args(arguments)
+            .output()
+            .expect("the guard runs");
+        assert_eq!(run.status.code(), Some(64), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&run.stderr).contains("not by hand"));
+    }
+}

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use super::authority::silence;
 use super::corrections::{Correction, Op, Place};
 use super::projector::{Projector, RecordKey};
-use super::record::{Process, Record};
+use super::record::{Process, Reconciliation, Record};
 use super::report::{Applied, Note, Status};
 use crate::contract::Moment;
 use crate::redact::redact_text;
@@ -96,6 +96,17 @@ impl Projector {
         self.correct(self.place(source, child_id), &correction)
     }
 
+    /// The questions that are open about the live children of a source, by child, in the order in which these became known.
+    pub fn questions(&self, source: &str) -> impl Iterator<Item = (&str, &Reconciliation)> {
+        let children = self.sources.get(source).into_iter().flat_map(|source| source.children.values());
+        let mut keys: Vec<RecordKey> = children.copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| {
+            let record = self.get(key)?;
+            Some((&*record.child_id, record.freshness.reconciliation.as_deref()?))
+        })
+    }
+
     /// An authority said that a child is gone, or its owner is provably dead. Before the deadline of the open question that is
     /// provisional; after it, the child is lost, once.
     pub fn reconciliation_failed(&mut self, source: &str, child_id: &str, now: Moment) -> Applied {
@@ -150,10 +161,14 @@ impl Projector {
 
     /// Drops a record, whatever its state, as if nothing had been said of it; whether there was one.
     pub fn remove(&mut self, source: &str, child_id: &str) -> bool {
+        self.removed(source, child_id).is_some_and(|applied| applied.status == Status::Applied)
+    }
+
+    /// As [`remove`](Self::remove); what became of it, where the child is known.
+    pub(crate) fn removed(&mut self, source: &str, child_id: &str) -> Option<Applied> {
         let place = self.place(source, child_id);
-        let Some(record) = place.key.and_then(|key| self.get(key)) else { return false };
-        let at = record.freshness.newest.at;
-        self.correct(place, &Correction::new(Op::Forget, at)).status == Status::Applied
+        let at = self.get(place.key?)?.freshness.newest.at;
+        Some(self.correct(place, &Correction::new(Op::Forget, at)))
     }
 
     pub(super) fn place<'a>(&self, source: &'a str, child: &'a str) -> Place<'a> {

@@ -5,6 +5,7 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod hermes;
 
 mod bounded;
 mod ids;

@@ -55,12 +55,12 @@ pub(super) struct Exchange {
     /// Tells the host that there is something to take.
     tell: Mutex<Option<Call>>,
     /// Tells the thread that there is something to do.
-    wake: Call,
+    wake: Mutex<Option<Call>>,
 }
 
 impl Exchange {
     pub(super) fn new(tell: Call, wake: Call) -> Self {
-        Self { state: Mutex::default(), tell: Mutex::new(Some(tell)), wake }
+        Self { state: Mutex::default(), tell: Mutex::new(Some(tell)), wake: Mutex::new(Some(wake)) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -85,7 +85,7 @@ impl Exchange {
         state.accepted += 1;
         let number = state.accepted;
         drop(state);
-        (self.wake)();
+        call(&self.wake);
         Ok(number)
     }
 
@@ -95,7 +95,7 @@ impl Exchange {
         state.orders.stop |= orders.stop;
         state.takes_no_more = true;
         drop(state);
-        (self.wake)();
+        call(&self.wake);
     }
 
     /// The next thing that was told.
@@ -114,7 +114,7 @@ impl Exchange {
         let is_room = was_full && state.inbox_bytes < INBOX_BYTES;
         drop(state);
         if is_room {
-            (self.wake)();
+            call(&self.wake);
         }
         Some(told)
     }
@@ -198,8 +198,10 @@ impl Exchange {
         state.outbox = VecDeque::new();
         state.inbox.push_back(Told::Ended(end));
         self.told(state);
-        // What tells the host is let go with the process, not with whoever holds its handle.
-        self.tell.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Both are let go with the process, not with whoever holds its handle: they hold a descriptor each.
+        for way in [&self.tell, &self.wake] {
+            way.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
     }
 
     fn told(&self, mut state: MutexGuard<'_, State>) {
@@ -208,9 +210,13 @@ impl Exchange {
         if was_awake {
             return;
         }
-        if let Some(tell) = self.tell.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            tell();
-        }
+        call(&self.tell);
+    }
+}
+
+fn call(way: &Mutex<Option<Call>>) {
+    if let Some(call) = way.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        call();
     }
 }
 

@@ -1,0 +1,2 @@
+export * from "./dist/hermes.js";
+export * from "./dist/hermes-reconciler.js";
