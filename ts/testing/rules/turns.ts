@@ -81,7 +81,10 @@ const malformed: RuleDefinition = {
     const trial = await bench.open();
     await turn(trial, "completed", "Still here.");
     const { dropped } = trial.session.status().turns;
-    const isTold = trial.diagnostics.length > 0 || Object.values(dropped).some((count) => count > 0);
+    const isTold =
+      trial.diagnostics.length > 0 ||
+      trial.of("warning", "error").length > 0 ||
+      Object.values(dropped).some((count) => count > 0);
     check(isTold, "nothing was said of the malformed messages");
     await turn(trial, "completed", "Still here.");
   },
