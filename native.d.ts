@@ -57,25 +57,6 @@ export declare class NativeBridge {
   corrected(source: string, childId: string, state: string, waitingReason: string | undefined | null, since: string): boolean
 }
 
-export declare class NativeApprovalRegistry {
-  constructor(generation: number, secrets: Array<string>)
-  open(asked: string): string
-  claim(requestId: string, ask: string, answer: string): string
-  settle(requestId: string, claim: number, written: boolean): string
-  expire(requestId: string): string
-  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
-  pending(): string
-  hide(secret: string): void
-}
-
-export declare class NativeTurnSequencer {
-  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
-  push(input: string): string
-  hide(secret: string): void
-  turnOf(nativeTurnId?: string | undefined | null): string
-  stats(): string
-}
-
 /** The followed files of one environment. */
 export declare class NativeFollower {
   /** `wake` is called when there are events. */

@@ -57,8 +57,12 @@ async function soak(seconds) {
     const latencies = [];
     const listen = () =>
       side.child.on("message", ({ seen, at }) => {
-        if (sent.has(seen)) latencies.push(at - sent.get(seen));
-        sent.delete(seen);
+        // A change may tell of several appends.
+        for (const [count, when] of sent) {
+          if (seen === undefined || count > seen) break;
+          latencies.push(at - when);
+          sent.delete(count);
+        }
       });
     listen();
     const begun = Date.now();

@@ -22,6 +22,7 @@ pub mod pipeline;
 pub mod process;
 pub mod projector;
 pub mod redact;
+pub mod runtime;
 pub mod status;
 
 use napi_derive::napi;

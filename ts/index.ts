@@ -200,6 +200,8 @@ export type {
   UserInputAnswer,
   UserInputAnswers,
 } from "./runtime/approval.js";
+export { bridgeSemanticEvents } from "./runtime/agent-events.js";
+export type { SemanticBridge, SemanticBridgeOptions } from "./runtime/agent-events.js";
 export { ApprovalRegistry } from "./runtime/approval-registry.js";
 export type {
   DropReason,

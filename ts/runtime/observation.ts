@@ -142,7 +142,7 @@ export type DropReason =
 /** What a sequencer noticed; the last 32 are kept. Never a native id. */
 export interface TurnDiagnostic {
   readonly at: string;
-  readonly reason: DropReason | "unconfirmed" | "inferred" | "renamed";
+  readonly reason: DropReason | "unconfirmed" | "renamed";
   /** The input, or the kind of the observation. */
   readonly input: string;
   readonly turnId?: string;
@@ -163,7 +163,7 @@ export interface TurnSequencerStats {
   readonly turn: { readonly turnId: string; readonly accepted: boolean; readonly aborting: boolean } | null;
   /** Inputs that wait until the turn is accepted, or its native id is known. */
   readonly waiting: number;
-  /** Turns that ended without the harness, whose own end is still to come. Only where there are no native turn ids. */
+  /** Turns that ended without the harness, whose own end is still to come: an end that names no turn is taken for theirs. */
   readonly debts: number;
   /** Events so far; the `sequence` of the last one. */
   readonly events: number;

@@ -29,7 +29,7 @@ export class TurnSequencer {
    * @throws {LifecycleError} `invalid_argument` for what is no input, with the member as path; then nothing has changed.
    */
   push(input: TurnInput): AgentRuntimeSemanticEvent[] {
-    const text = jsonText(input, "input", "invalid_argument");
+    const text = jsonText(whole(input), "input", "invalid_argument");
     return JSON.parse(callNative(() => this.#native.push(text))) as AgentRuntimeSemanticEvent[];
   }
 
@@ -56,3 +56,17 @@ export class TurnSequencer {
 }
 
 const OPTIONS = ["productSessionId", "generation", "nativeTurnIds", "secrets"] as const;
+
+/** Text that is cut in the middle of a character, in code units: as JSON text the halves would be lost. */
+function whole(input: TurnInput): unknown {
+  if (!("text" in input) || input.text === undefined) return input;
+  const { delta, cumulative } = input.text as { delta?: unknown; cumulative?: unknown };
+  if (typeof delta === "string" && /\p{Cs}/u.test(delta)) {
+    return { ...input, text: { units: Array.from(delta, (_, at) => delta.charCodeAt(at)) } };
+  }
+  // Of a text that is said again as a whole, the half comes whole the next time.
+  if (typeof cumulative === "string" && /[\uD800-\uDBFF]$/.test(cumulative)) {
+    return { ...input, text: { cumulative: cumulative.slice(0, -1) } };
+  }
+  return input;
+}
