@@ -299,6 +299,45 @@ export type {
   UserInputResolvedSemanticEvent,
   WarningSemanticEvent,
 } from "./runtime/semantic-event.js";
+export { NativeSessionError } from "./runtime/driver.js";
+export type {
+  AdapterApprovalRequest,
+  AdapterCapabilities,
+  AdapterConfig,
+  AdapterContext,
+  AdapterDiagnosis,
+  AdapterProcessStart,
+  AdapterPrompt,
+  AdapterTerminal,
+  AdapterTransport,
+  AdapterUserInputRequest,
+  ConfigField,
+  ConfigSchema,
+  ConfigValue,
+  NativeRequest,
+  NativeSessionState,
+  RuntimeDriver,
+} from "./runtime/driver.js";
+export { jsonRpcDriver } from "./runtime/json-rpc-driver.js";
+export type { JsonRpcDriverOptions } from "./runtime/json-rpc-driver.js";
+export { openRuntimeSession } from "./runtime/open.js";
+export type { OpenRuntimeSessionOptions } from "./runtime/open.js";
+export { createRuntimeRegistry } from "./runtime/registry.js";
+export type {
+  RuntimeDiagnostic,
+  RuntimeInstance,
+  RuntimeInstanceInspection,
+  RuntimeInstanceOptions,
+  RuntimeRegistry,
+  RuntimeRegistryOptions,
+} from "./runtime/registry.js";
+export type {
+  RuntimePrompt,
+  RuntimeSession,
+  RuntimeSessionState,
+  RuntimeSessionStatus,
+  RuntimeTurnResult,
+} from "./runtime/session.js";
 export { TurnSequencer } from "./runtime/turn-sequencer.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {

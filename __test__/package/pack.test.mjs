@@ -90,6 +90,8 @@ test("the main package names every platform package at its own version, and hold
     "index.js",
     "native.d.ts",
     "native.js",
+    "testing.d.ts",
+    "testing.js",
   ];
   assert.deepEqual(
     [...top].filter((name) => !known.includes(name)),

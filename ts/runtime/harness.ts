@@ -210,6 +210,8 @@ export class Harness {
   async #watch(process: AdapterProcess, life: AbortSignal): Promise<void> {
     const end = await process.closed;
     this.#processes.delete(process);
+    // Whoever waits for an answer that came before the end reads it first: a turn that was accepted is not rejected.
+    await new Promise(setImmediate);
     if (!life.aborted && end.reason !== "closed") this.#options.listener.ended(harnessEnd(end));
   }
 

@@ -82,7 +82,7 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
     },
     async openSession(context) {
       const session = await start(context, capabilities);
-      session.native = stateOf(await session.process.request("session/open", placeOf(context)));
+      await opened(session, session.process.request("session/open", placeOf(context)));
       return session;
     },
     ...(capabilities.resume && {
@@ -90,13 +90,13 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
         const session = await start(context, capabilities);
         const { nativeSessionId, locator, metadata } = native;
         try {
-          const resumed = await session.process.request("session/resume", {
+          const resumed = session.process.request("session/resume", {
             ...placeOf(context),
             nativeSessionId,
             locator,
             metadata,
           });
-          session.native = stateOf(resumed);
+          await opened(session, resumed);
           return session;
         } catch (error) {
           throw nativeFault(error);
@@ -162,6 +162,13 @@ async function start(context: AdapterContext, capabilities: AdapterCapabilities)
   });
   session = { process, native: {}, asking };
   return session;
+}
+
+/** Keeps what the answer says, unless `session/changed`, which came after it, was heard before it was read. */
+async function opened(session: Session, answered: Promise<unknown>): Promise<void> {
+  const before = session.native;
+  const said = stateOf(await answered);
+  if (session.native === before) session.native = said;
 }
 
 const placeOf = ({ workspace, directory, generation }: AdapterContext) => ({

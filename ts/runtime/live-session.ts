@@ -5,6 +5,7 @@ import { redact } from "../redact.js";
 import type { UserInputAnswers } from "./approval.js";
 import { ProtocolError, type RuntimeError, type RuntimePhase, TurnError } from "./errors.js";
 import { Harness, type HarnessEnd } from "./harness.js";
+import { Held } from "./held.js";
 import { type NativeBinding, isLost } from "./native-binding.js";
 import type { TurnInput } from "./observation.js";
 import type { RuntimeDiagnostic, RuntimeInstance } from "./registry.js";
@@ -55,6 +56,7 @@ export class LiveSession {
   readonly #harness: Harness;
   readonly #sequencer: TurnSequencer;
   readonly #requests: SessionRequests;
+  readonly #held = new Held(() => this.#requests.isAnswering);
   readonly #secrets: string[];
   readonly #diagnostics: RuntimeDiagnostic[] = [];
   readonly #outbox: AgentRuntimeSemanticEvent[] = [];
@@ -89,6 +91,7 @@ export class LiveSession {
       harness: () => this.#harness,
       opened: (request) => this.#feed({ input: "requestOpened", ...request }),
       resolved: (resolution) => this.#feed({ input: "requestResolved", ...resolution }),
+      answered: () => this.#held.release(),
       hide,
       warn,
     });
@@ -102,8 +105,8 @@ export class LiveSession {
       secrets,
       over: this.#over,
       listener: {
-        observe: (observation) => this.#hear({ input: "observation", ...observation }),
-        terminal: (terminal) => this.#hear({ input: "terminal", ...terminal }),
+        observe: (observation) => this.#held.next(() => this.#hear({ input: "observation", ...observation })),
+        terminal: (terminal) => this.#held.last(() => this.#hear({ input: "terminal", ...terminal })),
         requestApproval: ({ nativeTurnId, ...request }) => {
           const { isOver, ...turn } = turnOf(nativeTurnId);
           return !isOver && requests.ask({ ask: "approval", ...request, ...turn });
@@ -112,7 +115,7 @@ export class LiveSession {
           const { isOver, ...turn } = turnOf(nativeTurnId);
           return !isOver && requests.ask({ ask: "userInput", ...request, ...turn });
         },
-        requestCleared: (request) => requests.withdraw(request),
+        requestCleared: (request) => this.#held.last(() => requests.withdraw(request)),
         bindingChanged: () => this.#keepBinding(),
         ended: (end) => this.#close(end),
         hide,
@@ -285,6 +288,7 @@ export class LiveSession {
   }
 
   async #dispose(): Promise<void> {
+    this.#held.release();
     this.#requests.end(undefined, this.#turn?.aborting === undefined ? "cleared" : "aborted");
     this.#feed({ input: "close" });
     this.#state = "disposed";
@@ -310,6 +314,7 @@ export class LiveSession {
   /** The harness is gone, unasked. */
   #close(end: HarnessEnd): void {
     if (this.#endedBy !== undefined) return;
+    this.#held.release();
     const { exitCode, signal } = end;
     const message = end.message === undefined ? undefined : this.#safe(end.message);
     const text = ["the harness is gone", exitCode !== undefined && `exit code ${exitCode}`, signal, message];

@@ -18,6 +18,7 @@ import type {
   RequestOutcome,
   UserInputRequest,
 } from "./semantic-event.js";
+import { within } from "./within.js";
 
 export interface SessionRequestsOptions {
   readonly generation: number;
@@ -27,10 +28,15 @@ export interface SessionRequestsOptions {
   readonly over: Promise<never>;
   opened(request: { approval: ApprovalRequest } | { userInput: UserInputRequest }): void;
   resolved(resolution: RequestResolution): void;
+  /** No answer is on its way any more. */
+  answered(): void;
   /** A text that is to be seen nowhere. */
   hide(secret: string): void;
   warn(code: string, message: string): void;
 }
+
+/** Milliseconds that an adapter has to write an answer. */
+const WRITE_MS = 10_000;
 
 /** Keeps three in step: the registry, the events of the sequencer, and the harness. */
 export class SessionRequests {
@@ -40,6 +46,7 @@ export class SessionRequests {
   readonly #byNative = new Map<string, string>();
   /** Requests that events tell of and whose end they do not yet. */
   readonly #told = new Set<string>();
+  #answers = 0;
 
   constructor(options: SessionRequestsOptions) {
     this.#options = options;
@@ -83,11 +90,16 @@ export class SessionRequests {
   }
 
   respondToApproval(requestId: string, decision: string): Promise<RequestResolution> {
-    return this.#registry.respondToApproval(requestId, decision);
+    return this.#answer(this.#registry.respondToApproval(requestId, decision));
   }
 
   respondToUserInput(requestId: string, answers: UserInputAnswers): Promise<RequestResolution> {
-    return this.#registry.respondToUserInput(requestId, answers);
+    return this.#answer(this.#registry.respondToUserInput(requestId, answers));
+  }
+
+  /** Whether an answer is on its way to the harness. */
+  get isAnswering(): boolean {
+    return this.#answers > 0;
   }
 
   /** @throws {LifecycleError} `invalid_option` for a text that is too short, or one too many. */
@@ -114,6 +126,16 @@ export class SessionRequests {
     }
   }
 
+  async #answer(answer: Promise<RequestResolution>): Promise<RequestResolution> {
+    this.#answers += 1;
+    try {
+      return await answer;
+    } finally {
+      this.#answers -= 1;
+      if (this.#answers === 0) this.#options.answered();
+    }
+  }
+
   async #write(reply: ApprovalReply): Promise<void> {
     const { driver, native } = this.#options.harness();
     const request = namedBy(reply.native);
@@ -121,7 +143,11 @@ export class SessionRequests {
       reply.ask === "approval"
         ? driver.respondToApproval!(native, request, reply.decision)
         : driver.respondToUserInput!(native, request, reply.answers);
-    await Promise.race([written, this.#options.over]);
+    await within(
+      WRITE_MS,
+      Promise.race([written, this.#options.over]),
+      () => new Error(`the answer was not written within ${WRITE_MS} ms`),
+    );
   }
 
   #onResolved({ ask: _ask, native, ...resolution }: ResolvedRequest): void {
