@@ -60,17 +60,31 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
-export { normalizeHermesDelegationEvent, reconcileHermesDelegationStatus } from "./hermes.js";
+export {
+  hermesLifecycle,
+  normalizeHermesDelegationEvent,
+  reconcileHermesDelegationStatus,
+  routingDecision,
+} from "./hermes.js";
 export type {
   HermesDelegation,
   HermesDelegationEvent,
   HermesInput,
   HermesIntent,
+  HermesLifecycle,
+  HermesLifecycleOptions,
+  HermesOutput,
   HermesRecord,
   HermesRefusal,
+  HermesReport,
+  HermesReportCode,
   HermesStatus,
   HermesStatusSnapshot,
   ReconcileHermesOptions,
+  RoutingDecision,
+  RoutingProfile,
+  RoutingQuestion,
+  RoutingStatus,
 } from "./hermes.js";
 export { hookSettings } from "./hooks.js";
 export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
