@@ -137,8 +137,13 @@ export declare class NativeProjector {
   list(): string
   /** Marks what is stale at `now`; the results as the JSON text of an array. */
   markStale(now: string): string
-  /** Takes the snapshot in the JSON text of one value; what became of it as JSON text. */
-  reconcile(snapshot: string, receivedAt?: string | undefined | null): string
+  /**
+   * Takes the snapshot in the JSON text of one value; what became of it as JSON text. `grace_snapshots` takes the place of that
+   * of the projection for it.
+   */
+  reconcile(snapshot: string, receivedAt?: string | undefined | null, graceSnapshots?: number | undefined | null): string
+  /** The open questions about the children of a source as the JSON text of an array. */
+  questions(source: string): string
   /** Opens a question about a child; the result as JSON text. */
   requestReconciliation(source: string, childId: string, reason: string, now: string): string
   /** An authority said that a child is gone; the result as JSON text. */

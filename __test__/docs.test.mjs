@@ -76,6 +76,22 @@ test("the examples of reconciliation and changes print what is said", () => {
   }
 });
 
+test("the example of reconciling.md prints what is said, and its options and codes are those that there are", () => {
+  const page = read("docs/reconciling.md");
+  const [example] = blocks(page, "js");
+  const { stdout, stderr } = run(["--input-type=module", "--eval", example]);
+  assert.equal(stdout + stderr, blocks(page, "text")[0]);
+  const [source] = sources("ts", "reconciler.ts");
+  const [options] = page.split("## When it asks");
+  const [, names] = /const OPTIONS = \[([\s\S]*?)\]/.exec(source);
+  assert.deepEqual(
+    firstCells(options).map((name) => name.split("(")[0]),
+    sorted(groups(names, /"(\w+)"/g)),
+  );
+  const [, codes] = page.split("## Audit and journal");
+  assert.deepEqual(firstCells(codes), sorted(groups(source, /code: "(\w+)"/g)));
+});
+
 test("the stores that are looked for are those of the page", () => {
   const [, stores] = /const STORES[\s\S]*?= \[\n([\s\S]*?)\n\];/.exec(io);
   const places = [...stores.matchAll(/\((None|Some\(".*?"\)), "(.*?)", "(.*?)"\)/g)];

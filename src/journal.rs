@@ -359,8 +359,8 @@ fn read(state: &Mutex<ReplayState>, hold: bool, path: &Path) -> String {
     let mut problems: Vec<String> = Vec::new();
     let more = match replay {
         Some(replay) => replay.step(&mut |replayed| match replayed {
-            Replayed::Entry(entry, _) if hold => held.push((entry.event.to_static(), entry.received_at)),
-            Replayed::Entry(entry, _) => {
+            Replayed::Entry(entry, ..) if hold => held.push((entry.event.to_static(), entry.received_at)),
+            Replayed::Entry(entry, ..) => {
                 entries.push(Draft::new(&entry.event, entry.received_at).numbered(entry.sequence));
             }
             Replayed::Problem(problem) => problems.push(text(&problem)),

@@ -8,7 +8,8 @@ use agent_lifecycle_core::decode::{Diagnostic, JsonlParser};
 use agent_lifecycle_core::project::audit::Audit;
 use agent_lifecycle_core::project::rows::{BesideAll, rows};
 use agent_lifecycle_core::project::{
-    Alive, Applied, Config, Counts, Discovered, NOBODY, Note, Process, Projector, Reconciled, Record,
+    Alive, Applied, Config, Counts, Discovered, NOBODY, Note, Process, Projector, Reconciled, Reconciliation,
+    Record,
 };
 use agent_lifecycle_core::reconcile::Snapshot;
 use napi::{Env, Result};
@@ -76,6 +77,15 @@ struct AppliedView<'a> {
     #[serde(rename = "wantsSnapshot", skip_serializing_if = "std::ops::Not::not")]
     wants_snapshot: bool,
     diagnostics: Vec<NoteView<'a>>,
+}
+
+/// An open question, and whom it is about.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct QuestionView<'a> {
+    child_id: &'a str,
+    #[serde(flatten)]
+    question: &'a Reconciliation,
 }
 
 /// What became of a snapshot.
@@ -250,13 +260,28 @@ impl NativeProjector {
         Ok(text(&marked.into_iter().map(|applied| self.view(applied, "")).collect::<Vec<_>>()))
     }
 
-    /// Takes the snapshot in the JSON text of one value; what became of it as JSON text.
+    /// Takes the snapshot in the JSON text of one value; what became of it as JSON text. `grace_snapshots` takes the place of that
+    /// of the projection for it.
     #[napi(catch_unwind)]
-    pub fn reconcile(&mut self, env: Env, snapshot: String, received_at: Option<String>) -> Result<String> {
+    pub fn reconcile(
+        &mut self,
+        env: Env,
+        snapshot: String,
+        received_at: Option<String>,
+        grace_snapshots: Option<f64>,
+    ) -> Result<String> {
         let received = optional_moment(env, received_at, "receivedAt")?;
+        let grace = match grace_snapshots {
+            Some(_) => Some(integer(env, grace_snapshots, 1, 1, "graceSnapshots")?.unsigned_abs()),
+            None => None,
+        };
         let snapshot = Snapshot::from_json(snapshot.as_bytes()).map_err(|refusal| refuse(env, &refusal))?;
+        let reconciled = match grace {
+            Some(grace) => self.projector.reconcile_within(grace, &snapshot, received),
+            None => self.projector.reconcile(&snapshot, received),
+        };
         let Reconciled { results, audit, discovered, note } =
-            self.projector.reconcile(&snapshot, received).map_err(|refusal| refuse(env, &refusal))?;
+            reconciled.map_err(|refusal| refuse(env, &refusal))?;
         let whole = note.map(|code| NoteView { code, message: code.message().into(), child_id: None });
         let of_children = results.iter().filter_map(|applied| {
             let record = applied.record.and_then(|key| self.projector.get(key));
@@ -269,6 +294,13 @@ impl NativeProjector {
             audit: &audit,
             discovered: &discovered,
         }))
+    }
+
+    /// The open questions about the children of a source as the JSON text of an array.
+    #[napi(catch_unwind)]
+    pub fn questions(&self, source: String) -> String {
+        let open = self.projector.questions(&source);
+        text(&open.map(|(child_id, question)| QuestionView { child_id, question }).collect::<Vec<_>>())
     }
 
     /// Opens a question about a child; the result as JSON text.

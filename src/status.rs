@@ -9,7 +9,7 @@ use agent_lifecycle_io::validate::validate;
 use napi::{Env, Result};
 use napi_derive::napi;
 
-use crate::convert::{integer, optional_moment, text};
+use crate::convert::{content_level, integer, optional_moment, text};
 use crate::error::Refusal;
 use crate::projector::NativeProjectorOptions;
 
@@ -20,12 +20,16 @@ pub struct NativeStatusOptions {
     pub paths: Vec<String>,
     /// The home folder.
     pub home: Option<String>,
+    /// The state directory, read with the default places.
+    pub state_directory: Option<String>,
     /// In the default places: milliseconds without evidence after which a session is counted, not shown.
     pub since_ms: Option<f64>,
     /// Only what is at work or waits for somebody.
     pub active: bool,
     /// The present time; the clock's by default.
     pub now: Option<String>,
+    /// `none`, `titles` or `full`.
+    pub content: String,
 }
 
 /// How text is drawn.
@@ -57,7 +61,7 @@ impl NativeStatus {
     /// Finds what is to be read.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, options: NativeStatusOptions) -> Result<Self> {
-        let NativeStatusOptions { paths, home, since_ms, active, now } = options;
+        let NativeStatusOptions { paths, home, state_directory, since_ms, active, now, content } = options;
         let hint = match (active, paths.is_empty()) {
             (false, _) => "--all shows them",
             (true, false) => "without --active they are shown",
@@ -66,9 +70,11 @@ impl NativeStatus {
         let options = Options {
             paths: paths.into_iter().map(PathBuf::from).collect(),
             home: home.map(PathBuf::from),
+            state: state_directory.map(PathBuf::from),
             since_ms: since_ms.map(|since| integer(env, Some(since), 0, 0, "sinceMs")).transpose()?,
             active,
             now: optional_moment(env, now, "now")?,
+            content: content_level(env, &content)?,
             config: NativeProjectorOptions::default().config(env)?,
         };
         Ok(Self { scan: Scan::new(options), hint })

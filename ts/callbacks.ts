@@ -22,3 +22,29 @@ export function guarded(call: () => unknown, failed: (error: unknown) => void): 
 export function warnOf(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : thrownText(error));
 }
+
+/** What is told of a thing that is not as it should be. */
+interface Told {
+  readonly code: string;
+  readonly path?: string | null;
+  readonly message: string;
+}
+
+/** Tells the host; without a callback the first of each code is a process warning. */
+export function reporter<Diagnostic extends Told>(
+  onDiagnostic: ((diagnostic: Diagnostic) => unknown) | undefined,
+): (diagnostic: Diagnostic) => void {
+  const warned = new Set<string>();
+  return (diagnostic) => {
+    if (onDiagnostic !== undefined) {
+      return guarded(
+        () => onDiagnostic(diagnostic),
+        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
+      );
+    }
+    if (warned.has(diagnostic.code)) return;
+    warned.add(diagnostic.code);
+    const where = typeof diagnostic.path === "string" ? `${diagnostic.path}: ` : "";
+    process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
+  };
+}

@@ -126,15 +126,12 @@ export type {
   ApplyOptions,
   ApplyResult,
   ApplyStatus,
-  AuditEntry,
   ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
-  LifecycleSnapshot,
   ProcessEvidence,
-  ReconcileResult,
+  ReconcileOptions,
   RefusedResult,
-  SnapshotChild,
 } from "./projector.js";
 export { createAgentLifecyclePublisher } from "./publisher.js";
 export type {
@@ -146,6 +143,8 @@ export { openPublisher } from "./publisher-file.js";
 export type { AgentPublisher, OpenPublisherOptions } from "./publisher-file.js";
 export { readStatus } from "./read-status.js";
 export type { ReadStatusOptions, StatusRead } from "./read-status.js";
+export { createReconciler } from "./reconciler.js";
+export type { AuditQuery, Reconciler, ReconcilerDiagnostic, ReconcilerOptions } from "./reconciler.js";
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
@@ -170,6 +169,14 @@ export type {
   AgentSessionEvidence,
   CancellationSignal,
 } from "./session.js";
+export type {
+  AuditEntry,
+  LifecycleSnapshot,
+  OpenQuestion,
+  ReconcileResult,
+  SnapshotChild,
+} from "./snapshot.js";
+export type { Asked, SnapshotReason } from "./snapshot-schedule.js";
 
 /** The version of the Rust core that the loaded addon was built from. */
 export function coreVersion(): string {

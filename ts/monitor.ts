@@ -16,7 +16,7 @@ import {
 import { authority } from "./authority.js";
 import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
 import { bytesOf } from "./bytes.js";
-import { guarded, thrownText } from "./callbacks.js";
+import { guarded, reporter, thrownText } from "./callbacks.js";
 import { lifetimeOf } from "./cancellation.js";
 import type { LifecycleEventInput } from "./contract.js";
 import { LifecycleError } from "./error.js";
@@ -364,20 +364,4 @@ function lineOf(event: unknown, index: number): string {
     const message = `event ${index} cannot be written as JSON: ${thrownText(cause)}`;
     throw new LifecycleError("invalid_event", message, { path: `events[${index}]`, cause });
   }
-}
-
-function reporter(onDiagnostic: MonitorOptions["onDiagnostic"]): (diagnostic: MonitorDiagnostic) => void {
-  const warned = new Set<string>();
-  return (diagnostic) => {
-    if (onDiagnostic !== undefined) {
-      return guarded(
-        () => onDiagnostic(diagnostic),
-        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
-      );
-    }
-    if (warned.has(diagnostic.code)) return;
-    warned.add(diagnostic.code);
-    const where = diagnostic.path === null ? "" : `${diagnostic.path}: `;
-    process.emitWarning(`${where}${diagnostic.message}`, "LifecycleWarning", diagnostic.code);
-  };
 }

@@ -10,7 +10,6 @@ import {
 import { bytesOf } from "./bytes.js";
 import {
   type Capabilities,
-  type Json,
   type LifecycleEvent,
   type LifecycleEventInput,
   type LifecycleEventKind,
@@ -24,6 +23,9 @@ import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { Diagnostic } from "./parser.js";
 import { type Row, type RowTree, treeOf } from "./row.js";
+import type { AuditEntry, LifecycleSnapshot, OpenQuestion, ReconcileResult } from "./snapshot.js";
+
+export type { AuditEntry, LifecycleSnapshot, ReconcileResult } from "./snapshot.js";
 
 /** What became of an event. */
 export type ApplyStatus =
@@ -138,60 +140,6 @@ export interface ApplyJsonlResult {
   pending: number;
 }
 
-/** What an authority changed: the state of a child (`reconciliation_failed`: it is lost), or the epoch of a source (then without `childId`). */
-export interface AuditEntry {
-  source: string;
-  childId?: string;
-  /** The state or epoch before; `null` where the child was not known. */
-  from: string | null;
-  to: string;
-  snapshotId?: string;
-  observedAt: string;
-  reason: "authoritative_snapshot" | "reconciliation_failed" | "epoch_advanced";
-}
-
-/** What an authority says of one child. */
-export interface SnapshotChild {
-  childId: string;
-  state: LifecycleState;
-  /** Only with state `waiting`; the known one stays where it is left out and the state is the same. */
-  waitingReason?: WaitingReason;
-  /** The highest sequence that the state reflects. */
-  sequence?: number;
-  /** At most 32 levels and 56 KiB of JSON; secrets in it are redacted. */
-  details?: { [key: string]: Json };
-  /** With it a child that is not known is admitted; without, it is only reported. */
-  lineage?: Lineage;
-}
-
-/** A complete snapshot of the children of one source. */
-export interface LifecycleSnapshot {
-  complete: true;
-  source: string;
-  sourceEpoch: string;
-  /** Names the snapshot; the same id again has no effect. */
-  snapshotId: string;
-  /** When it was observed (RFC 3339 UTC); one older than the last accepted has no effect. */
-  observedAt: string;
-  /** `"all"`, so that a child it does not name was left out, or exactly the ids of its children. */
-  coverage: "all" | string[];
-  children: SnapshotChild[];
-  /** Whether the source enters `sourceEpoch` with it. */
-  advancesEpoch?: boolean;
-}
-
-/** What became of a snapshot. */
-export interface ReconcileResult {
-  /** One for each entry about a child that is known or admitted, then those that are stale because they were left out. */
-  results: ApplyResult[];
-  /** What it changed. */
-  audit: AuditEntry[];
-  /** Children that are not known and came without a lineage. */
-  discovered: { childId: string; state: LifecycleState }[];
-  /** Why, as sentences, each with its child; `snapshot_repeated`, without one, where it had no effect as a whole. */
-  diagnostics: { code: ApplyCode; message: string; childId?: string }[];
-}
-
 /** A process, as the host sees it. */
 export interface ProcessEvidence {
   pid: number;
@@ -227,8 +175,15 @@ export interface ApplyOptions {
   receivedAt?: string;
 }
 
+export interface ReconcileOptions extends ApplyOptions {
+  /** Complete snapshots in a row, this one among them, that leave a child out before it is stale; as the projector has it by default. */
+  graceSnapshots?: number;
+}
+
 /** @internal What is behind a projector, for those who hand it to the addon. */
 export let nativeProjector: (projector: LifecycleProjector) => Native.NativeProjector;
+/** @internal Whether a projector keeps corrections. */
+export let keepsCorrections: (projector: LifecycleProjector) => boolean;
 
 /**
  * A projection of children from their events: dedupes, orders, detects gaps, marks stale before lost. It reads no clock:
@@ -237,9 +192,11 @@ export let nativeProjector: (projector: LifecycleProjector) => Native.NativeProj
 export class LifecycleProjector {
   static {
     nativeProjector = (projector) => projector.#native;
+    keepsCorrections = (projector) => projector.#keepsCorrections;
   }
 
   readonly #native: Native.NativeProjector;
+  readonly #keepsCorrections: boolean;
 
   /** @throws {LifecycleError} `invalid_option`. */
   constructor(options?: LifecycleProjectorOptions) {
@@ -257,6 +214,7 @@ export class LifecycleProjector {
       ([, value]) => value !== undefined,
     );
     this.#native = callNative((native) => new native.NativeProjector(Object.fromEntries(set)));
+    this.#keepsCorrections = corrections;
   }
 
   /**
@@ -358,10 +316,18 @@ export class LifecycleProjector {
    * @throws {LifecycleError} where the snapshot is invalid, `incomplete_snapshot` where it is not complete, `epoch_mismatch` where it
    *   is of another epoch and does not advance it. A refused snapshot changes nothing.
    */
-  reconcile(snapshot: LifecycleSnapshot, options?: ApplyOptions): ReconcileResult {
+  reconcile(snapshot: LifecycleSnapshot, options?: ReconcileOptions): ReconcileResult {
     const text = jsonText(snapshot, "snapshot", "invalid_snapshot");
-    const received = receivedAt(options);
-    return JSON.parse(callNative(() => this.#native.reconcile(text, received))) as ReconcileResult;
+    const given = optionsArgument(options, "options", ["receivedAt", "graceSnapshots"]);
+    const received = optionalText(given.receivedAt, "receivedAt");
+    const grace = numberOption(given.graceSnapshots, "graceSnapshots");
+    return JSON.parse(callNative(() => this.#native.reconcile(text, received, grace))) as ReconcileResult;
+  }
+
+  /** The questions that are open about the children of a source: what an authority is to be asked. */
+  questions(source: string): OpenQuestion[] {
+    const name = textArgument(source, "source");
+    return JSON.parse(callNative(() => this.#native.questions(name))) as OpenQuestion[];
   }
 
   /**

@@ -8,15 +8,22 @@ import {
   optionsArgument,
   set,
 } from "./arguments.js";
+import type { ContentLevel } from "./bridge.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { Row } from "./row.js";
+import { stateDirectory } from "./state-directory.js";
 
 export interface ReadStatusOptions {
-  /** Files and folders; without them the default places of this machine's user. */
+  /**
+   * Files and folders; without them the default places of this machine's user, with the journals of publishers and what hooks left
+   * in the state directory.
+   */
   readonly sources?: Iterable<string> | undefined;
   /** In the default places, sessions without evidence for this long are counted, not read; 86,400,000 (a day) by default. */
   readonly activeWithinMs?: number | undefined;
+  /** How much of prompts and texts reaches rows; `titles` by default. */
+  readonly content?: ContentLevel | undefined;
   /** Only what is at work or waits for somebody; false by default. */
   readonly active?: boolean | undefined;
   /** The present time (RFC 3339 UTC); the clock's by default. With it, processes are not looked at. */
@@ -44,7 +51,7 @@ export interface StatusRead {
 }
 
 const DAY_MS = 86_400_000;
-const OPTIONS = ["sources", "activeWithinMs", "active", "now", "home"] as const;
+const OPTIONS = ["sources", "activeWithinMs", "content", "active", "now", "home"] as const;
 
 /**
  * Reads rows once, session by session, without holding the event loop for longer than one takes. It never concludes `lost`.
@@ -55,9 +62,12 @@ export async function readStatus(options?: ReadStatusOptions): Promise<StatusRea
   const given = optionsArgument(options, "options", OPTIONS);
   const paths = given.sources === undefined ? [] : [...iterableArgument(given.sources, "sources")];
   const now = optionalText(given.now, "now");
+  const home = optionalText(given.home, "home") ?? homedir();
   const native: Native.NativeStatusOptions = {
     paths,
-    home: optionalText(given.home, "home") ?? homedir(),
+    home,
+    stateDirectory: stateDirectory({ home }),
+    content: optionalText(given.content, "content") ?? "titles",
     active: booleanOption(given.active, "active") ?? false,
     sinceMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
     ...set("now", now),

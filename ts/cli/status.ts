@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { parseArgs } from "node:util";
 import { LifecycleError } from "../error.js";
 import { type Native, callNative } from "../native.js";
+import { stateDirectory } from "../state-directory.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
 
@@ -15,6 +16,8 @@ export async function status(args: string[]): Promise<Exit> {
   const options = {
     paths: positionals,
     home: homedir(),
+    stateDirectory: stateDirectory(),
+    content: "titles",
     active,
     ...(all ? {} : { sinceMs: duration(since) }),
     ...(now === undefined ? {} : { now }),

@@ -5,7 +5,7 @@ mod common;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, rows};
 use agent_lifecycle_core::project::{Alive, Process, Projector};
-use common::authority::{reconcile, running, words};
+use common::authority::{reconcile, running, snapshot, words};
 use common::projection::{Story, at, event, summary};
 
 fn row(projector: &Projector) -> Row {
@@ -290,4 +290,38 @@ fn a_question_is_about_one_child() {
     story.projector.request_reconciliation("s", "c", "why", at(122));
     story.projector.reconciliation_unanswered("s", "d", at(123));
     assert_eq!(shown(&story), [(false, Some("pending")), (false, Some("unanswered"))]);
+}
+
+#[test]
+fn a_snapshot_may_come_with_a_grace_of_its_own() {
+    for (graces, stale_at) in [(&[1][..], 0), (&[3, 3, 3], 2), (&[3, 3, 2], 2), (&[9, 9, 9, 1], 3)] {
+        let mut story = running();
+        for (index, grace) in graces.iter().enumerate() {
+            let taken = snapshot(&format!("t={} d:created", 11 + index));
+            let stale = story.projector.reconcile_within(*grace, &taken, None).unwrap().results.len();
+            assert_eq!(stale == 1, index == stale_at, "{graces:?} at {index}");
+        }
+        let expected = "running n=2 stale open=complete_snapshot_missing";
+        assert_eq!(story.record("s", "c"), expected, "{graces:?}");
+    }
+}
+
+#[test]
+fn open_questions_of_a_source_are_listed() {
+    let mut story = running();
+    let list = |story: &Story| -> Vec<String> {
+        let open = story.projector.questions("s");
+        open.map(|(child, question)| format!("{child} {} {:?}", question.reason, question.asked)).collect()
+    };
+    assert_eq!(list(&story), [""; 0]);
+    assert_eq!(story.projector.mark_stale(at(200)).len(), 1);
+    assert_eq!(list(&story), ["c silence Unasked"]);
+    assert_eq!(story.projector.questions("other").count(), 0);
+    story.projector.request_reconciliation("s", "c", "silence", at(201));
+    assert_eq!(list(&story), ["c silence Pending"]);
+    story.projector.reconciliation_unanswered("s", "c", at(202));
+    assert_eq!(list(&story), ["c silence Unanswered"]);
+    // An end leaves nothing to ask.
+    story.step("failed n=3 t=203");
+    assert_eq!(list(&story), [""; 0]);
 }

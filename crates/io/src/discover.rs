@@ -107,14 +107,19 @@ fn add_named(path: &Path, found: &mut Found) -> io::Result<()> {
     Ok(())
 }
 
-/// The files in the places where agents of this machine's user keep their journals.
+/// The files in the places where agents of this machine's user keep their journals, and the journals of publishers in the state
+/// directory.
 #[must_use]
-pub fn default_places(home: Option<&Path>) -> Found {
+pub fn default_places(home: Option<&Path>, state: Option<&Path>) -> Found {
     let mut found = Found::default();
     for place in providers::ALL.iter().flat_map(|provider| provider.places()) {
         let Some(folder) = folder_of(place, home).filter(|folder| folder.is_dir()) else { continue };
         walk(&folder, DEPTH, &mut found);
         found.places.push(folder);
+    }
+    // An empty folder of publishers is no evidence of anything: whoever publishes nothing is not seen there.
+    if let Some(journals) = state.map(|state| state.join("journals")).filter(|folder| folder.is_dir()) {
+        walk(&journals, DEPTH, &mut found);
     }
     found.unsupported = unsupported::stores(home);
     found.tidy();

@@ -13,15 +13,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
+use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
 use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
-use agent_lifecycle_core::reconcile::JournalLine;
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
 use crate::evidence::{self, Process, SessionName};
 use crate::merging::Merging;
+use crate::monitor::hooks;
+use crate::monitor::owners::Owners;
+use crate::monitor::questions::Questions;
+use crate::monitor::spool::{self, Hook};
+use crate::process::{Identity, Owner, judge, look};
 use crate::report::{FileCounts, Report};
 
 /// Files that are named in a report: unrecognised ones, and ones with faults.
@@ -36,12 +40,16 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
     /// The home folder that the default places are in.
     pub home: Option<PathBuf>,
+    /// The state directory, where publishers and hooks leave what they say; read with the default places.
+    pub state: Option<PathBuf>,
     /// In the default places, sessions without evidence for this long are counted, not shown.
     pub since_ms: Option<i64>,
     /// Only what is at work or waits for somebody.
     pub active: bool,
     /// The present time; the clock's where it is not given.
     pub now: Option<Moment>,
+    /// How much of prompts and texts reaches rows.
+    pub content: Content,
     /// How the projection judges.
     pub config: Config,
 }
@@ -58,6 +66,8 @@ pub struct Scan {
     sessions: Arc<HashSet<String>>,
     /// The processes that are known to work on sessions.
     processes: HashMap<SessionName, Process>,
+    /// What hooks say of sessions, oldest first.
+    hooks: HashMap<SessionName, Vec<Hook>>,
     /// The titles that indexes give.
     titles: Titles,
     /// The newest evidence of each tree of rows in the report, and its length.
@@ -78,7 +88,7 @@ impl Scan {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let found = if options.paths.is_empty() {
-            discover::default_places(options.home.as_deref())
+            discover::default_places(options.home.as_deref(), options.state.as_deref())
         } else {
             discover::named(&options.paths)
         };
@@ -96,9 +106,11 @@ impl Scan {
             report: Report::default(),
             sessions: Arc::default(),
             processes,
+            hooks: HashMap::new(),
             titles: Titles::default(),
             trees: Vec::new(),
         };
+        scan.read_hooks();
         scan.sort(found);
         scan
     }
@@ -138,6 +150,19 @@ impl Scan {
         self.trees = trees.iter().map(|(newest, tree)| (*newest, tree.len())).collect();
         self.report.rows = trees.into_iter().flat_map(|(_, tree)| tree).collect();
         &self.report
+    }
+
+    /// Reads what hooks left. What came later than `now` is not there yet.
+    fn read_hooks(&mut self) {
+        let state = self.options.state.clone().filter(|_| self.options.paths.is_empty());
+        let Some(spool) = state.map(|state| state.join("spool")) else { return };
+        let (hooks, unreadable) = spool::read_all(&spool);
+        for hook in hooks.into_iter().filter(|hook| self.options.now.is_none_or(|now| hook.at <= now)) {
+            self.hooks.entry((hook.provider, hook.session_id.clone())).or_default().push(hook);
+        }
+        for (path, why) in unreadable {
+            self.unreadable(&path, &why.to_string());
+        }
     }
 
     /// Groups what was found by session and drops what is too old to be shown.
@@ -211,7 +236,7 @@ impl Scan {
         provider: &'static dyn Provider,
         journals: &[(Candidate, Recognized)],
     ) -> Vec<Row> {
-        let mut pipeline = Pipeline::new(self.options.config, Content::Titles);
+        let mut pipeline = Pipeline::new(self.options.config, self.options.content);
         let modified = journals.iter().map(|(file, _)| file.modified).max().unwrap_or(UNIX_EPOCH);
         let mut faults = BTreeMap::new();
         // The session's own journal first: of journals that are read equally far it comes first.
@@ -243,6 +268,11 @@ impl Scan {
                     count_fault(outcome, &mut faults);
                 });
             }
+            for hook in self.hooks.get(&session).into_iter().flatten() {
+                hooks::take(&mut pipeline, hook, self.now, &mut |_, outcome| {
+                    count_fault(outcome, &mut faults)
+                });
+            }
         }
         self.count_all(&faults);
         pipeline.projector_mut().mark_stale(self.now);
@@ -259,6 +289,7 @@ impl Scan {
     fn read_stream(&mut self, file: &Candidate) -> Vec<Row> {
         let mut parser = JsonlParser::default();
         let mut projector = Projector::new(self.options.config);
+        let mut owners = Owners::default();
         let mut faults = BTreeMap::new();
         let (now, modified) = (self.now, moment(file.modified));
         let read = read_chunks(&file.path, |chunk| {
@@ -266,13 +297,22 @@ impl Scan {
                 // What is dated ahead of the clock came no later than the file was written.
                 let ahead = line.event.observed_at.moment() > now;
                 line.received_at = line.received_at.or_else(|| ahead.then(|| now.min(modified)));
-                count_fault(&take_line(&mut projector, &line), &mut faults);
+                count_fault(&projector.take_line(&line), &mut faults);
+                owners.hear(&line.event);
             });
         });
         if let Err(error) = read {
             self.unreadable(&file.path, &error.to_string());
         }
         parser.end();
+        // As a monitor has it. What lives now says nothing about another time.
+        if self.options.now.is_none() {
+            let here = Identity::own();
+            let judged = |owner: &Owner| judge(owner, &here, look);
+            for event in owners.look(&mut projector, &mut Questions::default(), judged, now) {
+                count_fault(&projector.apply(&event, Some(now)), &mut faults);
+            }
+        }
         for (code, times) in parser.diagnostics().counts() {
             *faults.entry(code).or_default() += times;
         }
@@ -369,14 +409,6 @@ pub(crate) fn read_chunks(path: &Path, mut take: impl FnMut(&[u8])) -> io::Resul
         take(&buffer[..read]);
     }
     Ok(())
-}
-
-/// Takes a line of a stream; the corrections of a journal are made again.
-pub(crate) fn take_line(projector: &mut Projector, line: &JournalLine<'_>) -> Outcome {
-    match line.journal_sequence {
-        Some(_) => projector.replay(&line.event, line.received_at),
-        None => projector.apply(&line.event, line.received_at),
-    }
 }
 
 /// Counts an event that came to nothing or contradicts.

@@ -16,7 +16,7 @@ use agent_lifecycle_core::providers::{Provider, Recognized, Told};
 use serde::Serialize;
 
 use crate::discover::{self, Format};
-use crate::status::{count_fault, read_chunks, take_line};
+use crate::status::{count_fault, read_chunks};
 
 /// Faults of the projection that are named with their place.
 const FAULTS: usize = 32;
@@ -148,7 +148,7 @@ fn read_events(path: &Path, report: &mut Report) -> io::Result<()> {
     read_chunks(path, |chunk| {
         parser.push_journal(chunk, &mut |line, (offset, _)| {
             report.events += 1;
-            let outcome = take_line(&mut projector, &line);
+            let outcome = projector.take_line(&line);
             let before: u64 = report.faults.values().sum();
             count_fault(&outcome, &mut report.faults);
             let is_fault = report.faults.values().sum::<u64>() > before;

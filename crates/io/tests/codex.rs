@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Moment, State};
 use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::Row;
@@ -68,9 +69,11 @@ fn options(path: &Path) -> Options {
     Options {
         paths: vec![path.to_owned()],
         home: None,
+        state: None,
         since_ms: None,
         active: false,
         now: Moment::parse("2026-03-02T08:01:00Z"),
+        content: Content::Titles,
         config: Config::default(),
     }
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
+use agent_lifecycle_core::pipeline::Pipeline;
+use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::Row;
-use agent_lifecycle_core::project::{Config, Projector};
 use agent_lifecycle_fixtures::Fixture;
 use agent_lifecycle_io::evidence::Process;
 use agent_lifecycle_io::monitor::live::Live;
@@ -105,9 +106,12 @@ fn play(fixture: &Fixture, seed: u64, restarts: &[usize]) -> Vec<Row> {
         if restarts.iter().any(|part| number == steps.len() * part / 4) {
             live.settle(at);
             record.extend(live.take_record());
-            let mut before = Projector::new(config());
+            let mut before = Pipeline::new(config(), Content::Titles);
+            let journal = before.add_stream("own.jsonl");
             for (event, received_at) in &record {
-                before.replay(event, *received_at).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+                before
+                    .take_entry(event, *received_at, journal, 0)
+                    .unwrap_or_else(|refusal| panic!("{refusal:?}"));
             }
             live = Live::new(config(), Content::Titles, Some(before), true);
             for (journal, written) in written.iter().enumerate().filter(|(_, written)| **written > 0) {
@@ -251,7 +255,7 @@ fn what_is_behind_a_row_can_be_told() {
     let live = prompted();
     let told = live.explain("claude-code/s").unwrap();
     assert_eq!(told.evidence.last().unwrap().effect, "running");
-    assert_eq!(told.evidence[0].journal, "/nowhere/s.jsonl");
+    assert_eq!(told.evidence[0].journal.as_deref(), Some("/nowhere/s.jsonl"));
     assert!(live.explain("claude-code/t").is_none());
 }
 
@@ -324,4 +328,94 @@ fn a_journal_that_is_replaced_by_the_same_bytes_changes_nothing() {
         let found = differences(&shown(&live.rows()), &before);
         assert!(found.is_empty(), "{}: {found:?}", fixture.name);
     }
+}
+
+/// An event of the publisher `mine/1`, a line long.
+fn published(id: &str, child: &str, second: u32, rest: &str) -> String {
+    let lineage = r#"{"rootChildId":"c","attempt":1,"external":false}"#;
+    format!(
+        r#"{{"schemaVersion":1,"eventId":"{id}","source":"mine/1","sourceEpoch":"e","childId":"{child}","lineage":{lineage},"observedAt":"2026-03-02T08:00:{second:02}Z",{rest}}}"#
+    ) + "\n"
+}
+
+#[test]
+fn what_is_behind_a_row_of_a_stream_is_told_event_by_event() {
+    let path = Path::new("/nowhere/mine.jsonl");
+    let lines = [
+        published("1", "c", 0, r#""kind":"created","state":"created","sequence":1"#),
+        published("2", "c", 1, r#""kind":"state_changed","state":"starting","sequence":2"#),
+        published("3", "c", 2, r#""kind":"state_changed","state":"running","sequence":3"#),
+        published("4", "c", 3, r#""kind":"heartbeat","sequence":4"#),
+        published("5", "c", 4, r#""kind":"state_changed","state":"created","sequence":5"#),
+        published("n", "stranger", 5, r#""kind":"heartbeat""#),
+    ];
+    let offset = |line: usize| lines[..line].iter().map(String::len).sum::<usize>();
+    let mut live = Live::new(config(), Content::Titles, None, false);
+    live.take(path, lines.concat().as_bytes(), at(5));
+    let told = serde_json::to_value(live.explain("mine/1#c").unwrap()).unwrap();
+    let evidence = |line: usize, kind: &str, effect: &str| {
+        json!({"journal": path, "offset": offset(line), "recordType": kind, "eventId": (line + 1).to_string(),
+            "sequence": line + 1, "at": format!("2026-03-02T08:00:{line:02}Z"), "effect": effect})
+    };
+    assert_eq!(
+        told["evidence"],
+        // `state_changed` to `created` is no event at all, so that it led to nothing.
+        json!([
+            evidence(0, "created", "created"),
+            evidence(1, "state_changed", "starting"),
+            evidence(2, "state_changed", "running"),
+            evidence(3, "heartbeat", "evidence"),
+        ])
+    );
+    assert_eq!(
+        told["freshness"],
+        json!({"at": "2026-03-02T08:00:03Z", "evidence": evidence(3, "heartbeat", "evidence")})
+    );
+    assert_eq!((&told["reconciliation"], &told["lateEvidence"]["count"]), (&Value::Null, &json!(0)));
+    assert!(live.explain("mine/1#stranger").is_none(), "nothing is kept of children that there are not");
+}
+
+#[test]
+fn an_open_question_a_loss_and_late_evidence_are_told() {
+    let path = Path::new("/nowhere/mine.jsonl");
+    let lines = [
+        published("1", "c", 0, r#""kind":"created","state":"created""#),
+        published("2", "c", 1, r#""kind":"state_changed","state":"starting""#),
+        published("3", "c", 2, r#""kind":"state_changed","state":"running""#),
+    ];
+    let late = published("4", "c", 59, r#""kind":"terminal","state":"completed""#);
+    let mut live = Live::new(config(), Content::Titles, None, false);
+    live.take(path, lines.concat().as_bytes(), at(2));
+    live.tick(at(122), false);
+    let told = |live: &Live| serde_json::to_value(live.explain("mine/1#c").unwrap()).unwrap();
+    let question =
+        |asked: &str| json!({"reason": "silence", "deadlineAt": "2026-03-02T08:02:32Z", "asked": asked});
+    assert_eq!(
+        (&told(&live)["stale"], &told(&live)["reconciliation"]),
+        (&json!("silence"), &question("unasked"))
+    );
+    live.take_questions(true, at(122));
+    assert_eq!(told(&live)["reconciliation"], question("pending"));
+    live.answer("mine/1", "c", Answer::Gone, at(123));
+    live.tick(at(152), false);
+    live.take(path, late.as_bytes(), at(153));
+    let told = told(&live);
+    let by: Vec<_> = told["evidence"].as_array().unwrap()[3..]
+        .iter()
+        .map(|step| {
+            (
+                step["recordType"].as_str().unwrap(),
+                step["effect"].as_str().unwrap(),
+                step["journal"].is_null(),
+            )
+        })
+        .collect();
+    assert_eq!(by, [("authority", "lost", true), ("terminal", "late_evidence", false)]);
+    assert_eq!(told["evidence"][3]["at"], "2026-03-02T08:02:32Z");
+    assert_eq!(
+        told["lateEvidence"]["recent"],
+        json!([{"eventId": "4", "kind": "terminal", "state": "completed", "observedAt": "2026-03-02T08:00:59Z",
+            "code": "late_evidence"}])
+    );
+    assert_eq!(told["freshness"]["evidence"]["eventId"], "3");
 }

@@ -50,9 +50,11 @@ fn status(path: &Path, now: Option<Moment>) -> Vec<Row> {
     let options = Options {
         paths: vec![path.to_owned()],
         home: None,
+        state: None,
         since_ms: None,
         active: false,
         now,
+        content: agent_lifecycle_core::bridge::Content::Titles,
         config: agent_lifecycle_core::project::Config::default(),
     };
     let mut scan = Scan::new(options);

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::project::rows::Row;
 use agent_lifecycle_core::project::{Config, Projector};
@@ -23,9 +24,11 @@ fn options(paths: &[&Path]) -> Options {
     Options {
         paths: paths.iter().map(|path| path.to_path_buf()).collect(),
         home: None,
+        state: None,
         since_ms: None,
         active: false,
         now: Some(at(10)),
+        content: Content::Titles,
         config: Config::default(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Moment, State};
 use agent_lifecycle_core::project::Config;
 use agent_lifecycle_io::status::{Options, Scan};
@@ -99,9 +100,11 @@ fn a_session_that_is_too_large_to_be_held_gives_the_same_rows() {
         let mut scan = Scan::new(Options {
             paths: vec![folder.path().to_owned()],
             home: None,
+            state: None,
             since_ms: None,
             active: false,
             now: Some(at(100)),
+            content: Content::Titles,
             config: Config::default(),
         });
         while scan.step() {}

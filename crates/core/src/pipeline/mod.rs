@@ -8,6 +8,7 @@ mod bind;
 mod elsewhere;
 mod journal;
 mod settle;
+mod stream;
 mod tell;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -26,6 +27,7 @@ use crate::providers::{Line, Provider, Recognized, RecordFault, Told, native_id}
 pub use tell::Telling;
 
 pub use settle::Part;
+pub use stream::StreamId;
 
 use journal::{Binding, Dated, Journal, Pending, Track, name};
 use settle::apply;
@@ -116,13 +118,11 @@ impl Pipeline {
         }
     }
 
-    /// Begins with a projection that was made of a journal: sessions that are read from now on may say again what it knows.
+    /// What it has taken so far is what an earlier process knew: sessions that are read from now on may say it again.
     #[must_use]
-    pub fn restored(projector: Projector, content: Content) -> Self {
-        let mut pipeline = Self::new(Config::default(), content);
-        pipeline.projector = projector;
-        pipeline.is_restored = true;
-        pipeline
+    pub fn restored(mut self) -> Self {
+        self.is_restored = true;
+        self
     }
 
     /// Remembers every item, so that a journal that is replaced by the same, or by more of it, says nothing twice.
@@ -288,9 +288,10 @@ impl Pipeline {
     #[must_use]
     pub fn explain(&self, source: &str, child_id: &str) -> Option<Explanation> {
         let record = self.projector.record(source, child_id)?;
-        Some(self.explainer.explain(record, |journal| {
-            self.journals.get(journal).map(|journal| journal.path.clone()).unwrap_or_default()
-        }))
+        Some(
+            self.explainer
+                .explain(record, |journal| self.journals.get(journal).map(|journal| journal.path.clone())),
+        )
     }
 
     /// What each journal was found to be, in the order in which they were added.

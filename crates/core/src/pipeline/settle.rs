@@ -10,7 +10,7 @@ use super::{JournalId, Outcome, Pipeline, SessionState};
 use crate::bridge::{Item, Scope};
 use crate::contract::{Event, Moment};
 use crate::project::Projector;
-use crate::project::explain::Origin;
+use crate::project::explain::{Origin, Place};
 
 /// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
@@ -112,8 +112,10 @@ impl Pipeline {
                 let (projector, explainer) = (&mut self.projector, &mut self.explainer);
                 let mut emit = |event: Event<'static>| {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
-                    let outcome = apply(projector, &event, ahead.map(|now| now.min(fallback)), is_first);
-                    explainer.note(&event, &outcome, Origin { journal, offset, record });
+                    let received_at = ahead.map(|now| now.min(fallback));
+                    let outcome = apply(projector, &event, received_at, is_first);
+                    let place = Place::Journal(journal, offset);
+                    explainer.note(&event, &outcome, Origin { place, record }, received_at);
                     on_event(&event, &outcome);
                 };
                 let next = merged.get(at + 1);

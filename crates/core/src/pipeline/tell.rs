@@ -7,7 +7,7 @@ use super::{Outcome, Pipeline, apply};
 use crate::agent::AgentEvent;
 use crate::bridge::{Item, Scope, item_name};
 use crate::contract::{Event, Moment};
-use crate::project::explain::Origin;
+use crate::project::explain::{Origin, Place};
 use crate::project::{Alive, Process};
 use crate::providers::Said;
 
@@ -47,11 +47,11 @@ impl Pipeline {
             turn_id: None,
             said,
         };
-        let origin = Origin { journal: usize::MAX, offset: 0, record };
+        let origin = Origin { place: Place::Beside, record };
         let (projector, explainer) = (&mut self.projector, &mut self.explainer);
         self.sessions[at].bridge.take(&item, true, &mut |event| {
             let outcome = apply(projector, &event, None, false);
-            explainer.note(&event, &outcome, origin);
+            explainer.note(&event, &outcome, origin, None);
             on_event(&event, &outcome);
         });
         true

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use super::authority::silence;
 use super::corrections::{Correction, Op, Place};
 use super::projector::{Projector, RecordKey};
-use super::record::{Process, Record};
+use super::record::{Process, Reconciliation, Record};
 use super::report::{Applied, Note, Status};
 use crate::contract::Moment;
 use crate::redact::redact_text;
@@ -94,6 +94,17 @@ impl Projector {
             ..Correction::new(Op::Request, now)
         };
         self.correct(self.place(source, child_id), &correction)
+    }
+
+    /// The questions that are open about the live children of a source, by child, in the order in which these became known.
+    pub fn questions(&self, source: &str) -> impl Iterator<Item = (&str, &Reconciliation)> {
+        let children = self.sources.get(source).into_iter().flat_map(|source| source.children.values());
+        let mut keys: Vec<RecordKey> = children.copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| {
+            let record = self.get(key)?;
+            Some((&*record.child_id, record.freshness.reconciliation.as_deref()?))
+        })
     }
 
     /// An authority said that a child is gone, or its owner is provably dead. Before the deadline of the open question that is

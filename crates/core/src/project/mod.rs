@@ -29,6 +29,6 @@ mod take;
 pub use changes::ChangeSet;
 pub use marks::REASON_UNITS;
 pub use projector::{Config, Projector, RecordKey};
-pub use record::{Alive, Process, Record};
+pub use record::{Alive, Process, Reconciliation, Record};
 pub use report::{Applied, Counts, NOBODY, Note, Status};
 pub use snapshots::{Discovered, Reconciled};

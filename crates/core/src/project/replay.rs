@@ -15,6 +15,7 @@ use super::take::advanced_from;
 use crate::contract::identity::SOURCE_NOTE;
 use crate::contract::{Event, Moment, Refusal};
 use crate::json::{Json, safe_integer};
+use crate::reconcile::JournalLine;
 use crate::redact::is_same_name;
 
 /// Parts of one record in a checkpoint, at most.
@@ -37,6 +38,14 @@ impl Projector {
         match Correction::read(event) {
             Some(correction) => Ok(self.redo(event, correction, received_at)),
             None => self.apply(event, received_at),
+        }
+    }
+
+    /// Takes a line of a stream that may be a journal: of a journal as [`replay`](Self::replay), else as [`apply`](Self::apply).
+    pub fn take_line(&mut self, line: &JournalLine<'_>) -> Result<Applied, Refusal> {
+        match line.journal_sequence {
+            Some(_) => self.replay(&line.event, line.received_at),
+            None => self.apply(&line.event, line.received_at),
         }
     }
 

@@ -57,11 +57,22 @@ pub struct Discovered {
 }
 
 impl Projector {
-    /// Takes a complete snapshot of a source. `received_at` is when it reached this program, as for an event.
-    ///
-    /// Refused whole where it is of another epoch than the present one and does not advance it, or of a retired one.
+    /// As [`reconcile_within`](Self::reconcile_within), with the grace of the projection's configuration.
     pub fn reconcile(
         &mut self,
+        snapshot: &Snapshot,
+        received_at: Option<Moment>,
+    ) -> Result<Reconciled, Refusal> {
+        self.reconcile_within(self.config.grace_snapshots, snapshot, received_at)
+    }
+
+    /// Takes a complete snapshot of a source. `received_at` is when it reached this program, as for an event. `grace` is the count of
+    /// complete snapshots in a row, this one among them, that leave a child out before it is stale.
+    ///
+    /// Refused whole where it is of another epoch than the present one and does not advance it, or of a retired one.
+    pub fn reconcile_within(
+        &mut self,
+        grace: u64,
         snapshot: &Snapshot,
         received_at: Option<Moment>,
     ) -> Result<Reconciled, Refusal> {
@@ -97,7 +108,7 @@ impl Projector {
         }
         if snapshot.coverage == Coverage::All {
             let now = received_at.unwrap_or(snapshot.observed_at);
-            reconciled.results.extend(self.omit(snapshot, now, &of_snapshot(Op::Miss)));
+            reconciled.results.extend(self.omit(grace, snapshot, now, &of_snapshot(Op::Miss)));
         }
         Ok(reconciled)
     }
@@ -141,9 +152,8 @@ impl Projector {
     }
 
     /// Counts the children that a snapshot of everything left out; those that are stale by it.
-    fn omit(&mut self, snapshot: &Snapshot, now: Moment, miss: &Correction<'_>) -> Vec<Applied> {
+    fn omit(&mut self, grace: u64, snapshot: &Snapshot, now: Moment, miss: &Correction<'_>) -> Vec<Applied> {
         let named: HashSet<&str> = snapshot.children.iter().map(|child| child.child_id.as_str()).collect();
-        let grace = self.config.grace_snapshots;
         let deadline = now.plus_millis(self.config.reconcile_deadline_ms);
         let Some(source) = self.sources.get(snapshot.source.as_str()) else { return Vec::new() };
         let mut known: Vec<RecordKey> = source.children.values().copied().collect();

@@ -102,7 +102,11 @@ impl Engine {
         let written = append_all(&mut *target, buffer.as_bytes()).and_then(|()| target.sync());
         if let Err(error) = written {
             let _ = self.storage.remove_file(&draft);
-            return Err(failed(&error));
+            let fault = failed(&error);
+            return Err(match &report.quarantine {
+                Some(path) => self.without_quarantine(path, fault),
+                None => fault,
+            });
         }
         self.put_in_place(held, &draft)?;
         Ok(report)

@@ -19,8 +19,8 @@ pub struct Replay {
 
 /// What a replay hands over.
 pub enum Replayed<'a> {
-    /// An entry, and the bytes of its line.
-    Entry(&'a Entry<'a>, &'a [u8]),
+    /// An entry, the bytes of its line, and where that begins in the file.
+    Entry(&'a Entry<'a>, &'a [u8], u64),
     /// Something that is no entry in its place.
     Problem(LineProblem),
 }
@@ -39,8 +39,8 @@ impl Replay {
     pub fn step(&mut self, take: &mut dyn FnMut(Replayed<'_>)) -> io::Result<bool> {
         let Some(view) = &self.view else { return Ok(false) };
         let locked = view.locked;
-        self.scanner.step(&*view.file, &mut |piece, _| match piece {
-            Piece::Entry { entry, bytes } => take(Replayed::Entry(&entry, bytes)),
+        self.scanner.step(&*view.file, &mut |piece, (offset, _)| match piece {
+            Piece::Entry { entry, bytes } => take(Replayed::Entry(&entry, bytes, offset)),
             Piece::Blank => {}
             // Where the lock could not be had, somebody may just be writing it.
             Piece::Torn { .. } if !locked => {}

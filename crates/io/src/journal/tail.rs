@@ -120,7 +120,7 @@ impl Engine {
         let advice = if torn_alone {
             "the last line is torn, as a crash leaves one: open the journal with tornTail \"quarantine\", or repair it"
         } else {
-            "repair it; nothing is deleted"
+            "repair it (`agent-lifecycle journal repair`); nothing is deleted"
         };
         Fault::new(
             FaultCode::Integrity,
@@ -146,12 +146,27 @@ impl Engine {
         let path = self.beside(&format!(".quarantine-{number}"));
         let failed = |error: &std::io::Error| Fault::io("write", &path, error);
         let mut kept = self.storage.open(&path, Open::New).map_err(|error| failed(&error))?;
-        for &(offset, length) in parts {
-            copy(file, offset, offset + length, &mut *kept).map_err(|error| failed(&error))?;
+        let mut fill = || {
+            for &(offset, length) in parts {
+                copy(file, offset, offset + length, &mut *kept)?;
+            }
+            kept.sync()?;
+            self.storage.sync_dir(self.directory())
+        };
+        match fill() {
+            Ok(()) => Ok(path),
+            Err(error) => Err(self.without_quarantine(&path, failed(&error))),
         }
-        kept.sync().map_err(|error| failed(&error))?;
-        self.storage.sync_dir(self.directory()).map_err(|error| failed(&error))?;
-        Ok(path)
+    }
+
+    /// Removes a quarantine file whose bytes are still in the journal, because of a fault; the fault, which says so.
+    pub(super) fn without_quarantine(&self, path: &std::path::Path, mut fault: Fault) -> Fault {
+        let what = match self.storage.remove_file(path) {
+            Ok(()) => "the quarantine file was removed again".to_owned(),
+            Err(_) => format!("the quarantine file {} is of no use and can be removed", path.display()),
+        };
+        fault.message = format!("{}; the journal is as it was, and {what}", fault.message);
+        fault
     }
 }
 

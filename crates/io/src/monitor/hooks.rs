@@ -1,34 +1,65 @@
 //! What a hook's word means for a session.
 //!
-//! Input: a [`Hook`]. Output: what is told of its session. Invariant: a hook adds waits and ends; what a journal says stays.
+//! Input: [`Hook`]s. Output: what is told of their sessions. Invariant: a hook adds waits and ends; what a journal says stays.
 //! Never: takes a hook for progress, or a missing one for anything.
+
+use std::collections::VecDeque;
 
 use agent_lifecycle_core::agent::{AgentEvent, WaitState};
 use agent_lifecycle_core::bridge::PERMISSION;
-use agent_lifecycle_core::contract::Moment;
-use agent_lifecycle_core::pipeline::Telling;
+use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::pipeline::{Outcome, Pipeline, Telling};
 use agent_lifecycle_core::project::Record;
 use agent_lifecycle_core::project::facts::OpenTool;
 use agent_lifecycle_core::providers::Said;
 
-use super::live::Live;
 use super::spool::Hook;
 
-impl Live {
-    /// Takes what a hook says at `now`; of a session whose journal is not read nothing is known. What was over by the journal's own
-    /// word before the hook's came is over: hooks run beside the agent, and come late.
-    pub fn hook(&mut self, hook: &Hook, now: Moment) {
-        let session = (hook.provider, hook.session_id.as_str());
-        self.heard_hook(session);
-        let at = hook.at.min(now);
-        let Some(said) = said(hook) else { return };
-        let agent = hook.agent_id.as_deref().and_then(|agent| self.launch_of(session, agent));
-        if !self.record_of(session, agent.as_deref()).is_some_and(|record| is_open(record, hook, at)) {
-            return;
-        }
+/// Hooks kept whose session is not read yet.
+const WAITING: usize = 1024;
+
+/// Takes what a hook says at `now`; `false` where no journal of its session is read, so that nothing is known of it. What was over by
+/// the journal's own word before the hook's came is over: hooks run beside the agent, and come late.
+pub(crate) fn take(
+    pipeline: &mut Pipeline,
+    hook: &Hook,
+    now: Moment,
+    on_event: &mut impl FnMut(&Event<'_>, &Outcome),
+) -> bool {
+    let session = (hook.provider, hook.session_id.as_str());
+    if pipeline.life_of(session, None).is_none() {
+        return false;
+    }
+    pipeline.heard_hook(session);
+    let at = hook.at.min(now);
+    let Some(said) = said(hook) else { return true };
+    let agent = hook.agent_id.as_deref().and_then(|agent| pipeline.launch_of(session, agent));
+    let life = pipeline.life_of(session, agent.as_deref());
+    let record = life.and_then(|(source, child)| pipeline.projector().record(&source, &child));
+    if record.is_some_and(|record| is_open(record, hook, at)) {
         let name: [&[u8]; 1] = [hook.name.as_bytes()];
         let telling = Telling { agent: agent.as_deref(), said, name: &name, record: "hook", at };
-        self.tell(session, &telling);
+        pipeline.tell(session, &telling, on_event);
+    }
+    true
+}
+
+/// Hooks whose session is not read yet: a hook may be found before the journal that it is about.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(VecDeque<Hook>);
+
+impl Waiting {
+    /// Keeps a hook; of too many the oldest goes.
+    pub(super) fn add(&mut self, hook: Hook) {
+        if self.0.len() == WAITING {
+            self.0.pop_front();
+        }
+        self.0.push_back(hook);
+    }
+
+    /// Takes out those that are kept, oldest first.
+    pub(super) fn take(&mut self) -> VecDeque<Hook> {
+        std::mem::take(&mut self.0)
     }
 }
 

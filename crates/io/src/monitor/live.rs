@@ -10,19 +10,21 @@ use std::sync::Arc;
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Event, Moment};
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, Telling};
+use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, StreamId, Telling};
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::{Row, row_key, rows};
-use agent_lifecycle_core::project::{ChangeSet, Config, Projector, Record, Status};
+use agent_lifecycle_core::project::{ChangeSet, Config, Status};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
 
 use super::families::Families;
+use super::hooks::{self, Waiting};
 use super::owners::Owners;
 use super::questions::Questions;
+use super::spool::Hook;
 use crate::discover::{self, Format, Titles};
 use crate::evidence::{Process, SessionName};
 use crate::process::{Owner, Verdict};
-use crate::status::{read_chunks, take_line};
+use crate::status::read_chunks;
 
 /// Bytes of a file that are held until it shows what it is.
 const HEAD_BYTES: usize = 1024 * 1024;
@@ -41,6 +43,7 @@ pub struct Live {
     processes: HashMap<SessionName, Process>,
     questions: Questions,
     owners: Owners,
+    hooks: Waiting,
     /// Events that a journal is to hold, where there is one.
     record: Option<Vec<(Event<'static>, Option<Moment>)>>,
 }
@@ -53,7 +56,7 @@ enum Held {
     /// An agent's journal, and the bytes that were read of it.
     Journal(JournalId, u64),
     /// A stream of schema-v1 events.
-    Stream(Box<JsonlParser>),
+    Stream(Box<JsonlParser>, StreamId),
     /// Nothing of ours.
     Foreign,
 }
@@ -62,11 +65,8 @@ impl Live {
     /// A projection of nothing, or what an earlier run left. With `records`, what a journal is to hold is kept to be
     /// [taken](Self::take_record).
     #[must_use]
-    pub fn new(config: Config, content: Content, before: Option<Projector>, records: bool) -> Self {
-        let mut pipeline = match before {
-            Some(projector) => Pipeline::restored(projector, content),
-            None => Pipeline::new(config, content),
-        };
+    pub fn new(config: Config, content: Content, before: Option<Pipeline>, records: bool) -> Self {
+        let mut pipeline = before.map_or_else(|| Pipeline::new(config, content), Pipeline::restored);
         pipeline.remember_items();
         Self {
             pipeline,
@@ -77,6 +77,7 @@ impl Live {
             processes: HashMap::new(),
             questions: Questions::default(),
             owners: Owners::default(),
+            hooks: Waiting::default(),
             record: records.then(Vec::new),
         }
     }
@@ -94,9 +95,7 @@ impl Live {
                 *read += bytes.len() as u64;
                 self.pipeline.push(*journal, bytes);
             }
-            Held::Stream(parser) => {
-                self.take_stream(parser, bytes, now);
-            }
+            Held::Stream(parser, stream) => self.take_stream(parser, *stream, bytes, now),
             Held::Foreign => {}
         }
         self.files.insert(path.to_owned(), file);
@@ -127,8 +126,9 @@ impl Live {
             }
             Format::SchemaV1 => {
                 let mut parser = Box::new(JsonlParser::default());
-                self.take_stream(&mut parser, &head, now);
-                Held::Stream(parser)
+                let stream = self.pipeline.add_stream(path.display().to_string());
+                self.take_stream(&mut parser, stream, &head, now);
+                Held::Stream(parser, stream)
             }
             Format::Unknown if head.len() >= HEAD_BYTES => Held::Foreign,
             Format::Unknown | Format::Blank => Held::Head(head),
@@ -145,13 +145,12 @@ impl Live {
         self.pipeline.add_journal(path.display().to_string(), provider, recognized, told)
     }
 
-    fn take_stream(&mut self, parser: &mut JsonlParser, bytes: &[u8], now: Moment) {
+    fn take_stream(&mut self, parser: &mut JsonlParser, stream: StreamId, bytes: &[u8], now: Moment) {
         let Self { pipeline, owners, record, .. } = self;
-        let projector = pipeline.projector_mut();
-        parser.push_journal(bytes, &mut |mut line, _| {
+        parser.push_journal(bytes, &mut |mut line, (offset, _)| {
             let is_ahead = line.event.observed_at.moment() > now;
             line.received_at = line.received_at.or(is_ahead.then_some(now));
-            let outcome = take_line(projector, &line);
+            let outcome = pipeline.take_line(&line, stream, offset);
             owners.hear(&line.event);
             keep(&line.event, &outcome, line.received_at, record);
         });
@@ -161,9 +160,14 @@ impl Live {
     pub fn look_at_owners(&mut self, look: impl Fn(&Owner) -> Verdict, now: Moment) {
         let ends = self.owners.look(self.pipeline.projector_mut(), &mut self.questions, look, now);
         for event in ends {
-            let _ = self.apply(&event, now);
+            let _ = self.take_event(&event, now, Some("process"));
         }
         self.keep_corrections();
+    }
+
+    /// Whether a child came whose process its journal names and that was not looked at.
+    pub(super) fn has_new_owner(&self) -> bool {
+        self.owners.is_due()
     }
 
     /// Makes events of what was taken.
@@ -200,7 +204,11 @@ impl Live {
 
     /// Applies events that a host gives, such as those of its own bridge.
     pub fn apply(&mut self, event: &Event<'_>, now: Moment) -> Outcome {
-        let outcome = self.pipeline.projector_mut().apply(event, Some(now));
+        self.take_event(event, now, None)
+    }
+
+    fn take_event(&mut self, event: &Event<'_>, now: Moment, record: Option<&'static str>) -> Outcome {
+        let outcome = self.pipeline.take_event(event, Some(now), record);
         keep(event, &outcome, Some(now), &mut self.record);
         outcome
     }
@@ -211,20 +219,12 @@ impl Live {
         pipeline.tell(session, telling, &mut |event, outcome| keep(event, outcome, None, record))
     }
 
-    /// Hooks speak of a session: its waits for permissions are seen.
-    pub(super) fn heard_hook(&mut self, session: (&'static str, &str)) {
-        self.pipeline.heard_hook(session);
-    }
-
-    /// The record of a session's present life, or of a sub-agent of it.
-    pub(super) fn record_of(&self, session: (&'static str, &str), agent: Option<&str>) -> Option<&Record> {
-        let (source, child) = self.pipeline.life_of(session, agent)?;
-        self.pipeline.projector().record(&source, &child)
-    }
-
-    /// The id in the projection of a session's sub-agent.
-    pub(super) fn launch_of(&mut self, session: (&'static str, &str), agent_id: &str) -> Option<String> {
-        self.pipeline.launch_of(session, agent_id)
+    /// Takes what a hook says at `now`. Of a session whose journal is not read it is kept until one is.
+    pub fn hook(&mut self, hook: Hook, now: Moment) {
+        let Self { pipeline, record, .. } = self;
+        if !hooks::take(pipeline, &hook, now, &mut |event, outcome| keep(event, outcome, None, record)) {
+            self.hooks.add(hook);
+        }
     }
 
     /// The processes that are known to work on sessions now. One that names another session than before leaves the former.
@@ -264,12 +264,22 @@ impl Live {
     /// Lets time pass: what is silent for too long is marked, and answers that an authority gave are drawn. `jumped` says that the
     /// clock did, so that silence before now does not count.
     pub fn tick(&mut self, now: Moment, jumped: bool) {
+        for hook in self.hooks.take() {
+            self.hook(hook, now);
+        }
         let projector = self.pipeline.projector_mut();
         if jumped {
             projector.open_window(now);
         }
         projector.mark_stale(now);
-        self.questions.draw(projector, now);
+        self.draw(now);
+    }
+
+    /// Concludes what answers and proven deaths allow.
+    fn draw(&mut self, now: Moment) {
+        for ((source, child_id), by) in self.questions.draw(self.pipeline.projector_mut(), now) {
+            self.pipeline.note_lost((&source, &child_id), by, now);
+        }
         self.keep_corrections();
     }
 
@@ -301,12 +311,12 @@ impl Live {
     /// Takes an answer about a child.
     pub fn answer(&mut self, source: &str, child_id: &str, answer: super::questions::Answer, now: Moment) {
         self.questions.answer(self.pipeline.projector_mut(), (source, child_id), answer, now);
-        self.keep_corrections();
+        self.draw(now);
     }
 
     /// Drops children that ended before a time.
     pub fn forget(&mut self, before: Moment) -> usize {
-        let removed = self.pipeline.projector_mut().forget(before).len();
+        let removed = self.pipeline.forget(before);
         self.keep_corrections();
         removed
     }

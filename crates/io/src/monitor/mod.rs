@@ -4,10 +4,10 @@
 //! Invariant: one thread makes all decisions, in the order in which things came. Never: writes to an agent's own folders.
 
 mod families;
-mod hooks;
+pub(crate) mod hooks;
 pub mod live;
 mod options;
-mod owners;
+pub(crate) mod owners;
 pub mod questions;
 mod recorder;
 pub mod spool;
@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use agent_lifecycle_core::contract::{Event, Moment};
-use agent_lifecycle_core::pipeline::Outcome;
+use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
 use agent_lifecycle_core::project::ChangeSet;
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::Row;
@@ -57,7 +57,8 @@ impl Monitor {
     pub fn open(options: Options, sink: impl Fn(Notice) + Send + Sync + 'static) -> Result<Self, OpenFault> {
         let (recorder, before) = match &options.journal {
             Some(path) => {
-                let (recorder, before) = Recorder::open(path, options.config).map_err(OpenFault::Journal)?;
+                let pipeline = Pipeline::new(options.config, options.content);
+                let (recorder, before) = Recorder::open(path, pipeline).map_err(OpenFault::Journal)?;
                 (Some(recorder), Some(before))
             }
             None => (None, None),

@@ -22,38 +22,55 @@ const REASON: &str = "process_dead";
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Owners(HashMap<Box<str>, Owner>);
+pub(crate) struct Owners {
+    by_source: HashMap<Box<str>, Owner>,
+    /// Whether a child of such a source came since its owner was last looked at.
+    is_due: bool,
+}
 
 impl Owners {
-    /// Remembers the owner that an event names.
-    pub(super) fn hear(&mut self, event: &Event<'_>) {
-        if event.child_id != SOURCE || self.0.len() >= OWNERS {
+    /// Remembers the owner that an event names, and that a child of such a source is new.
+    pub(crate) fn hear(&mut self, event: &Event<'_>) {
+        if event.child_id != SOURCE {
+            self.is_due |= event.kind == Kind::Created && self.by_source.contains_key(event.source.as_ref());
+            return;
+        }
+        if self.by_source.len() >= OWNERS {
             return;
         }
         let owner = event.details.as_ref().and_then(|details| details.get("owner"));
         let owner = owner.and_then(|owner| serde_json::to_value(owner).ok());
         if let Some(owner) = owner {
-            self.0.insert(event.source.as_ref().into(), Owner::read(&owner));
+            self.by_source.insert(event.source.as_ref().into(), Owner::read(&owner));
         }
     }
 
+    /// Whether a child came whose process is known and was not looked at.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
     /// Looks at each owner, and tells the rows of its source. Gives the ends that follow, as events.
-    pub(super) fn look(
+    pub(crate) fn look(
         &mut self,
         projector: &mut Projector,
         questions: &mut Questions,
         look: impl Fn(&Owner) -> Verdict,
         now: Moment,
     ) -> Vec<Event<'static>> {
+        self.is_due = false;
+        if self.by_source.is_empty() {
+            return Vec::new();
+        }
         let mut children: HashMap<&str, Vec<Child>> = HashMap::new();
         for record in projector.records() {
-            if let Some((source, _)) = self.0.get_key_value(&record.source) {
+            if let Some((source, _)) = self.by_source.get_key_value(&record.source) {
                 children.entry(source).or_default().push(Child::of(record));
             }
         }
         let mut ends = Vec::new();
         for (source, children) in children {
-            let owner = &self.0[source];
+            let owner = &self.by_source[source];
             let Some(pid) = owner.pid else { continue };
             let alive = match look(owner) {
                 Verdict::Alive(_) => Alive::Yes,

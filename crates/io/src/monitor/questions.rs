@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use agent_lifecycle_core::contract::Moment;
-use agent_lifecycle_core::project::{Projector, Record};
+use agent_lifecycle_core::project::{Projector, Record, Status};
 
 /// A source and a child of it.
 type Name = (Box<str>, Box<str>);
@@ -37,7 +37,7 @@ pub enum Answer {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
+pub(crate) struct Questions {
     /// Questions that the host was given, by their deadlines.
     given: HashMap<Name, Moment>,
     /// Children that an authority called gone, and when.
@@ -99,13 +99,13 @@ impl Questions {
                 projector.reconciliation_unanswered(source, child_id, now);
             }
         }
-        self.draw(projector, now);
     }
 
-    /// Concludes what answers and proven deaths allow at `now`.
-    pub(super) fn draw(&mut self, projector: &mut Projector, now: Moment) {
+    /// Concludes what answers and proven deaths allow at `now`: the children that are lost, and whether an `authority` or a dead
+    /// `process` is why.
+    pub(super) fn draw(&mut self, projector: &mut Projector, now: Moment) -> Vec<(Name, &'static str)> {
         if self.gone.is_empty() && self.dead.is_empty() {
-            return;
+            return Vec::new();
         }
         let is_gone = |record: &&Record| {
             let answered = self.gone.get(&name(record)).copied();
@@ -114,15 +114,20 @@ impl Questions {
             let is_due = record.freshness.reconciliation.as_ref().is_some_and(|open| open.deadline <= now);
             is_due && since.is_some_and(|since| record.freshness.newest.at <= since)
         };
-        let gone: Vec<Name> = projector.records().filter(is_gone).map(name).collect();
-        for (source, child_id) in gone {
-            projector.reconciliation_failed(&source, &child_id, now);
+        let mut lost = Vec::new();
+        for name in projector.records().filter(is_gone).map(name).collect::<Vec<_>>() {
+            let applied = projector.reconciliation_failed(&name.0, &name.1, now);
+            if applied.status == Status::Applied {
+                let by = if self.gone.contains_key(&name) { "authority" } else { "process" };
+                lost.push((name, by));
+            }
         }
         self.gone.retain(|(source, child_id), since| {
             projector
                 .record(source, child_id)
                 .is_some_and(|record| !record.state.is_terminal() && record.freshness.newest.at <= *since)
         });
+        lost
     }
 }
 

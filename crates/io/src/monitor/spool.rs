@@ -3,8 +3,9 @@
 //! Input: a file of the spool folder. Output: a [`Hook`], where it is one. Invariant: a file says the same whenever it is read.
 //! Never: reads more than [`FILE_BYTES`], believes a member of another type.
 
+use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::providers::{self, native_id};
@@ -14,6 +15,8 @@ use crate::discover::regular_file;
 
 /// Bytes of a file that a hook dropped.
 const FILE_BYTES: u64 = 64 * 1024;
+/// Files that are read of the folder at once.
+const FILES: usize = 4096;
 /// The version of the format.
 const VERSION: u64 = 1;
 
@@ -59,6 +62,23 @@ pub fn read(path: &Path) -> io::Result<Option<Hook>> {
     let file: Value = serde_json::from_slice(&text)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(parse(name, &file))
+}
+
+/// What the files of the folder at `path` say, oldest first, and which cannot be read; the newest [`FILES`] of them.
+pub(crate) fn read_all(path: &Path) -> (Vec<Hook>, Vec<(PathBuf, io::Error)>) {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_name(path)).collect();
+    // A name begins with its time.
+    files.sort_unstable();
+    let newest = files.split_off(files.len().saturating_sub(FILES));
+    let (mut hooks, mut unreadable) = (Vec::new(), Vec::new());
+    for file in newest {
+        match read(&file) {
+            Ok(hook) => hooks.extend(hook),
+            Err(error) => unreadable.push((file, error)),
+        }
+    }
+    (hooks, unreadable)
 }
 
 fn parse(name: String, file: &Value) -> Option<Hook> {

@@ -300,7 +300,7 @@ impl Watch {
                 // What the journal has is read first, so that what a hook says comes on top of it.
                 let mut live = self.shared.live();
                 live.settle(now);
-                live.hook(&hook, now);
+                live.hook(hook, now);
                 drop(live);
                 self.is_changed = true;
             }
@@ -334,14 +334,14 @@ impl Watch {
     }
 
     fn look_at_processes(&mut self) {
-        if self.options.processes {
-            let processes = evidence::processes(self.options.home.as_deref());
-            let now = self.now();
-            let mut live = self.shared.live();
+        let processes = self.options.processes.then(|| evidence::processes(self.options.home.as_deref()));
+        let now = self.now();
+        let mut live = self.shared.live();
+        if let Some(processes) = processes {
             live.set_processes(processes, now);
-            let here = Identity::own();
-            live.look_at_owners(|owner| judge(owner, &here, look), now);
         }
+        // A journal that says who writes it may lie anywhere.
+        look_at_owners(&mut live, now);
     }
 
     /// Tells what changed since it was last told.
@@ -350,6 +350,9 @@ impl Watch {
         let mut live = self.shared.live();
         if self.is_ready {
             live.settle(now);
+            if live.has_new_owner() {
+                look_at_owners(&mut live, now);
+            }
         }
         let record = live.take_record();
         // Before it is ready nobody waits for parts; then all there is comes at once.
@@ -372,4 +375,9 @@ impl Watch {
         let path = path.map(|path| path.display().to_string());
         (self.sink)(Notice::Diagnostic { code, path, message: message.to_owned() });
     }
+}
+
+fn look_at_owners(live: &mut Live, now: Moment) {
+    let here = Identity::own();
+    live.look_at_owners(|owner| judge(owner, &here, look), now);
 }

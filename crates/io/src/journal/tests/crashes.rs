@@ -53,7 +53,7 @@ fn ids_in(engine: &mut Engine) -> Vec<u64> {
     let mut replay = engine.replay().expect("readable");
     while replay
         .step(&mut |replayed| {
-            if let Replayed::Entry(entry, _) = replayed
+            if let Replayed::Entry(entry, ..) = replayed
                 && let Some(id) = entry.event.event_id.strip_prefix("a-")
             {
                 ids.push(id.parse().expect("a number"));

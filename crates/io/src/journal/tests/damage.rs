@@ -1,9 +1,11 @@
 //! Damaged journals: what they refuse, what a repair keeps, and that nothing is deleted.
 
+use std::io::ErrorKind;
+
 use super::{append, draft, engine, event_text, line, sim, text};
 use crate::journal::replay::Replayed;
 use crate::journal::{FaultCode, Options, TornTail};
-use crate::storage::sim::Sim;
+use crate::storage::sim::{Injected, Sim};
 
 fn with(content: &[u8]) -> Sim {
     let sim = sim();
@@ -155,6 +157,48 @@ fn a_repair_keeps_every_event_and_quarantines_the_rest() {
     }
 }
 
+/// The quarantine file is on the disk in full, and the journal without what is in it, or it is not there and the journal as it was.
+#[test]
+fn a_repair_on_a_full_disk_leaves_no_part_of_a_quarantine() {
+    let content = [line("a", 1, 1).as_bytes(), b"nonsense\n", line("b", 1, 5).as_bytes()].concat();
+    let calls = |sim: &Sim| sim.state().calls();
+    let whole = {
+        let sim = with(&content);
+        engine(&sim, 1, Options::default()).repair().expect("repairable");
+        calls(&sim)
+    };
+    let (mut removed, mut kept) = (0, 0);
+    for call in 1..=whole {
+        for fault in [Injected::Error(ErrorKind::StorageFull), Injected::Short(3)] {
+            let sim = with(&content);
+            let before = calls(&sim);
+            let is_short = matches!(fault, Injected::Short(_));
+            sim.state().faults.insert(before + call, fault);
+            if is_short {
+                // What was begun ends for want of room.
+                sim.state().faults.insert(before + call + 1, Injected::Error(ErrorKind::StorageFull));
+            }
+            let Err(fault) = engine(&sim, 1, Options::default()).repair() else { continue };
+            let is_as_it_was = sim.content("/d/j").as_ref() == Some(&content);
+            match sim.content("/d/j.quarantine-1") {
+                None => {
+                    assert!(is_as_it_was, "call {call}: {fault}");
+                    removed += u32::from(fault.message.contains("the quarantine file was removed again"));
+                }
+                Some(bytes) => {
+                    assert_eq!(bytes, b"nonsense\n", "call {call}: {fault}");
+                    kept += 1;
+                }
+            }
+            // Whatever was left, the next repair comes to the same.
+            sim.state().faults.clear();
+            engine(&sim, 2, Options::default()).repair().expect("there is room again");
+            assert!(text(&sim).starts_with(&(line("a", 1, 1) + &line("b", 1, 5))), "call {call}");
+        }
+    }
+    assert!(removed > 3 && kept > 0, "{removed} removed, {kept} kept");
+}
+
 #[test]
 fn a_repair_of_a_torn_tail() {
     for tail in tails() {
@@ -196,7 +240,7 @@ fn a_replay_delivers_what_is_readable_and_names_the_rest_in_its_place() {
     while replay
         .step(&mut |replayed| {
             seen.push(match replayed {
-                Replayed::Entry(entry, bytes) => {
+                Replayed::Entry(entry, bytes, _) => {
                     assert_eq!(
                         String::from_utf8_lossy(bytes),
                         line(&entry.event.child_id, 1, entry.sequence).trim_end()

@@ -19,7 +19,7 @@ fn ids(sim: &crate::storage::sim::Sim, files: &[&str]) -> Vec<String> {
     let mut replay = engine(&copy, 9, Options::default()).replay().expect("readable");
     while replay
         .step(&mut |replayed| match replayed {
-            Replayed::Entry(entry, _) => ids.take(entry),
+            Replayed::Entry(entry, ..) => ids.take(entry),
             Replayed::Problem(problem) => panic!("{problem:?}"),
         })
         .expect("readable")
@@ -130,7 +130,7 @@ fn a_projection_comes_out_of_the_new_file_as_it_was() {
         let mut replay = super::engine(&copy, 9, Options::default()).replay().expect("readable");
         while replay
             .step(&mut |replayed| match replayed {
-                Replayed::Entry(entry, _) => projector.take(entry),
+                Replayed::Entry(entry, ..) => projector.take(entry),
                 Replayed::Problem(problem) => panic!("{problem:?}"),
             })
             .expect("readable")
