@@ -57,7 +57,11 @@ export interface HermesLifecycle {
    * @throws {LifecycleError} as `normalizeHermesDelegationEvent`, but for the status.
    */
   push(
-    message: HermesDelegationEvent | HermesInput | HermesIntent | { readonly type: string },
+    message:
+      | HermesDelegationEvent
+      | HermesInput
+      | HermesIntent
+      | { readonly type: string; readonly [member: string]: unknown },
     options?: { now?: string | undefined },
   ): HermesOutput;
 

@@ -86,6 +86,7 @@ export type {
   RoutingQuestion,
   RoutingStatus,
 } from "./hermes.js";
+export type { HermesMonitorSource } from "./hermes-source.js";
 export { hookSettings } from "./hooks.js";
 export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";

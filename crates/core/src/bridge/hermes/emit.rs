@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use super::super::{Content, item_name};
 use super::{HermesLifecycle, Made, names};
 use crate::contract::limits::ACTIVITY_UNITS;
-use crate::contract::{Capabilities, Capability, Event, Kind, Refusal, State, Timestamp};
+use crate::contract::{
+    Capabilities, Capability, Code, Event, Kind, Refusal, State, Timestamp, WaitingReason,
+};
 use crate::json::{self, Json};
 use crate::providers::hermes::{Delegation, DelegationKind, Entry, Input, Intent};
 use crate::redact::redact_json;
@@ -143,6 +145,14 @@ impl Saying {
     }
 }
 
+/// The code of the refusal that an event of a lifecycle tells of a child's status, for its row.
+#[must_use]
+pub fn refused(event: &Event<'_>) -> Option<&'static str> {
+    let code = Code::InvalidState.as_str();
+    let said = event.details.as_ref()?.get(PROVIDER)?.text_at("refused")?;
+    (event.kind == Kind::Diagnostic && said == code).then_some(code)
+}
+
 impl HermesLifecycle {
     pub(super) fn emit(
         &self,
@@ -180,7 +190,7 @@ impl HermesLifecycle {
             lineage: child.lineage.clone(),
             kind,
             state,
-            waiting_reason: (state == Some(State::Waiting)).then_some(crate::contract::WaitingReason::Other),
+            waiting_reason: (state == Some(State::Waiting)).then_some(WaitingReason::Other),
             observed_at: saying.at.clone(),
             sequence: None,
             activity: saying.doing.clone().filter(|_| is_told).map(Cow::Owned),

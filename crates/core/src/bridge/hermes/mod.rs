@@ -15,6 +15,7 @@ use crate::contract::{Capabilities, Code, Event, Kind, Lineage, Moment, State, T
 use crate::providers::hermes::{Delegation, DelegationKind, Input, Intent, Message};
 
 use super::{CHILDREN, Content};
+pub use emit::refused;
 use emit::{Part, Saying};
 pub use snapshots::Snapshot;
 
