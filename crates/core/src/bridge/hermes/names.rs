@@ -62,6 +62,8 @@ mod tests {
         ids.extend(parts.iter().flat_map(|first| parts.iter().map(move |second| format!("{first}{second}"))));
         ids.extend([505, 508, 509, 510, 511, 512, 4096].map(|length| "x".repeat(length)));
         ids.push("あ".repeat(170));
+        ids.sort();
+        ids.dedup();
         let mut lives = HashMap::new();
         for child in &ids {
             for session in &ids {
