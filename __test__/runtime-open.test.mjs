@@ -101,9 +101,9 @@ test("only what says something about the native session changes the binding", as
     [new Error("anything"), ProtocolError, "open_failed", "bound"],
     ["no error at all", ProtocolError, "open_failed", "bound"],
   ]) {
-    await t.test(`${error}`, async (t) => {
+    await t.test(`${error}`, async (sub) => {
       const h = harness();
-      const { open, store } = await host(t, h);
+      const { open, store } = await host(sub, h);
       await (await open()).dispose();
       h.open = throwing(error);
       await assert.rejects(open(), fails(type, code));
