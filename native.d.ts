@@ -9,6 +9,48 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A process that was started. */
+export declare class NativeAdapter {
+  /** Writes a message; its number, or the word for why not. */
+  write(message: string): number | 'full' | 'over'
+  /** The next thing that was told. */
+  take(): NativeTold | null
+  /** Ends it in order. */
+  close(): void
+  /** Ends it at once. */
+  stop(): void
+  /** What may be shown of a text. */
+  excerpt(text: string): string
+}
+
+/** The processes of one environment: those that live are ended with it. One hook for all, for a hook that is removed keeps its memory. */
+export declare class NativeAdapters {
+  /** None yet. */
+  constructor()
+  /** Starts a process; `tell` is called when there is something to take. */
+  start(options: NativeAdapterOptions, tell: () => void): NativeAdapter
+}
+
+/** The open requests of one generation of a session. */
+export declare class NativeApprovalRegistry {
+  /** A registry in which nothing is open. */
+  constructor(generation: number, secrets: Array<string>)
+  /** What became of the request in the JSON text, as the JSON text of an object. */
+  open(asked: string): string
+  /** What the answer in the JSON text is told, as the JSON text of an object. */
+  claim(requestId: string, ask: string, answer: string): string
+  /** What became of an answer that was written or was not, as JSON text. */
+  settle(requestId: string, claim: number, written: boolean): string
+  /** The end of a request that took too long, as JSON text. */
+  expire(requestId: string): string
+  /** The ends of the requests that have all of these, as the JSON text of an array. */
+  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
+  /** What is open, as the JSON text of an object. */
+  pending(): string
+  /** Hides one more text. */
+  hide(secret: string): void
+}
+
 /** A store that is open, or is being opened. */
 export declare class NativeBindingStore {
   /** Begins to open the store at `path`. `ready` says what came of it. */
@@ -263,6 +305,20 @@ export declare class NativeStatus {
   text(look: NativeLook): string
 }
 
+/** The order of what one generation of a session says. */
+export declare class NativeTurnSequencer {
+  /** A sequencer that saw nothing. */
+  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
+  /** The events that the input in the JSON text makes, as the JSON text of an array. */
+  push(input: string): string
+  /** Hides one more text. */
+  hide(secret: string): void
+  /** The turn that something of the harness belongs to, as the JSON text of an object. */
+  turnOf(nativeTurnId?: string | undefined | null): string
+  /** What became of everything so far, as the JSON text of an object. */
+  stats(): string
+}
+
 /**
  * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
  * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
@@ -277,6 +333,24 @@ export declare function fallbackTodos(rows: string, now: string, evidence: boole
 
 /** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
 export declare function isProvablyDead(record: string): boolean
+
+/** What is run. */
+export interface NativeAdapterOptions {
+  /** The guard's executable. */
+  guard: string
+  /** The program. */
+  command: string
+  /** Its arguments. */
+  args: Array<string>
+  /** Where it works. */
+  cwd?: string
+  /** Names and values of its environment, in turn. */
+  env: Array<string>
+  /** Bytes of a message. */
+  messageBytes: number
+  /** Texts that are hidden. */
+  secrets: Array<string>
+}
 
 /** How a store is opened; numbers are checked here. */
 export interface NativeBindingStoreOptions {
@@ -416,6 +490,14 @@ export interface NativeStatusOptions {
   content: string
 }
 
+/** What was told, its kind and its content. */
+export interface NativeTold {
+  /** `started`, `messages`, `noise`, `written` or `ended`. */
+  kind: string
+  /** Lines for `messages`, else JSON. */
+  text: string
+}
+
 /** The normalised event in the JSON text of a delegation event, as JSON text. */
 export declare function normalizeDelegation(event: string): string
 
@@ -447,3 +529,6 @@ export declare function statusReport(rows: string, now: string, evidence: boolea
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string
+
+/** Writes the embedded guard to a private folder unless it is there; its path. None where none is embedded. */
+export declare function writeGuard(folder: string): string | null

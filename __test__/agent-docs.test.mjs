@@ -14,16 +14,29 @@ const root = path.dirname(import.meta.dirname);
 const read = (file) => fs.readFileSync(path.join(root, file), "utf8");
 const page = read("docs/agent-events.md");
 const bridgePage = read("docs/bridge.md");
-const pages = [page, read("docs/following.md"), bridgePage, read("README.md")];
+const pages = [
+  page,
+  read("docs/following.md"),
+  bridgePage,
+  read("README.md"),
+  read("docs/hermes.md"),
+  read("docs/adapter-contract.md"),
+  read("docs/model-routing.md"),
+];
 const examples = pages.flatMap((text) => blocks(text, "ts"));
+
+/** An entry of the package as a file. */
+const entry = (name) => pathToFileURL(path.join(root, `${name ?? "index"}.js`)).href;
 
 /** Runs a TypeScript example without its types. */
 async function runExample(code) {
   const { outputText } = typescript.transpileModule(code, {
     compilerOptions: { module: typescript.ModuleKind.ESNext, target: typescript.ScriptTarget.ES2022 },
   });
-  const entry = pathToFileURL(path.join(root, "index.js")).href;
-  const module = outputText.replaceAll('from "agent-lifecycle"', `from ${JSON.stringify(entry)}`);
+  const module = outputText.replaceAll(
+    /from "agent-lifecycle(?:\/(\w+))?"/g,
+    (_, name) => `from ${JSON.stringify(entry(name))}`,
+  );
   await import(`data:text/javascript,${encodeURIComponent(module)}`);
 }
 

@@ -126,6 +126,31 @@ test("repair frees what the dead own, and what is named; a dry run only looks", 
   assert.match(unknown.stderr, /there is no binding of ps_9/);
 });
 
+test("a damaged row is told with its id, and the others are shown", async (t) => {
+  const { file, store } = await filled(t);
+  await store.create({ productSessionId: "ps_3", runtimeInstanceId: "main", adapterId: "codex" });
+  await store.close();
+  const bytes = fs.readFileSync(file, "latin1");
+  const row = "ps_3maincodexunbound";
+  assert.equal(bytes.split(row).length, 2);
+  fs.writeFileSync(file, bytes.replace(row, "ps_3maincodexunbxund"), "latin1");
+  const list = both("list", file);
+  assert.equal(list.status, 1);
+  assert.match(list.text, /^damaged: ps_3: a member is no value$/m);
+  assert.equal(list.value.bindings.length, 2);
+  assert.deepEqual(list.value.corrupt, [{ productSessionId: "ps_3", what: "a member is no value" }]);
+  const inspected = run("inspect", file, "ps_3");
+  assert.deepEqual([inspected.status, inspected.stdout], [1, ""]);
+  assert.match(inspected.stderr, /^agent-lifecycle: the stored binding of ps_3 is damaged/);
+  const repaired = both("repair", file);
+  assert.equal(repaired.status, 1);
+  assert.match(repaired.text, /^file: CHECK constraint failed in bindings$/m);
+  assert.equal(run("inspect", file, "ps_1").status, 0);
+  const again = await BindingStore.open(file);
+  t.after(() => again.close());
+  await assert.rejects(again.list(), { code: "binding_corrupt", correlationId: "ps_3" });
+});
+
 test("unusable arguments and files", async (t) => {
   const { file } = await filled(t);
   fs.writeFileSync(`${file}.empty`, "");

@@ -34,6 +34,8 @@ const binding = (members = {}) => ({
 });
 const bound = (members = {}) => binding({ state: "bound", nativeSessionId: "native-1", ...members });
 
+const revision = (expectedRevision, more) => ({ expectedRevision, ...more });
+
 /** The fault of a promise that rejects with this code. */
 async function fault(promise, code) {
   const error = await promise.then(
@@ -112,7 +114,6 @@ test("faults say what, of which binding, and nothing that is the adapter's", asy
       assert.ok(!text.includes(hidden), `${hidden} in ${text}`);
     return { ...error.details };
   };
-  const revision = (expectedRevision, more) => ({ expectedRevision, ...more });
   assert.deepEqual(await details(store.create(bound(given)), "binding_exists"), { productSessionId: "ps_1" });
   assert.deepEqual(await details(store.update(two(), revision(1)), "binding_native_taken"), {
     productSessionId: "ps_2",

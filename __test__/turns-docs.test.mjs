@@ -83,7 +83,7 @@ test("the codes of refusals and of answers are those of the code", () => {
   const [refusals] = requests.slice(requests.indexOf("| why a request")).split("\n### ");
   const union = between(read("ts/runtime/approval.ts"), "export type RequestRefusal", ";");
   assert.deepEqual(first(refusals), words(union, /"(\w+)"/g));
-  const given = words(core, /Self::(?:TooMany|TooLarge\(_\)|Invalid\(_\)) => "(\w+)"/g);
+  const given = words(between(core, "impl Refusal", "/// For people"), /=> "(\w+)"/g);
   assert.deepEqual(first(refusals), given);
   const registry = read("ts/runtime/approval-registry.ts");
   const codes = words(registry, /(?:refused|new TurnError)\(\s*"(\w+)"/g);

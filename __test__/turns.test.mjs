@@ -249,16 +249,45 @@ test("an answer that cannot be written clears the request; an end while it is wr
     [["cleared", undefined]],
   );
 
-  let finish;
-  const other = registry({ write: () => new Promise((resolve) => (finish = resolve)) });
+  // Nobody waits for a write that never settles; other content under the same key ends a request too.
+  const other = registry({ write: () => new Promise(() => {}) });
   const open = other.requests.open(asked()).approval.requestId;
   const answer = other.requests.respondToApproval(open, "yes");
+  const second = other.requests.respondToApproval(open, "no");
   assert.deepEqual(other.requests.clear({ turnId: "t1" }, "aborted"), [
     { requestId: open, outcome: "aborted" },
   ]);
-  finish();
-  await assert.rejects(answer, { code: "already_resolved", details: { outcome: "aborted" } });
-  assert.equal(other.told.length, 1);
+  for (const answered of [answer, second]) {
+    await assert.rejects(answered, { code: "already_resolved", details: { outcome: "aborted" } });
+  }
+  const next = other.requests.open(asked()).approval.requestId;
+  const late = other.requests.respondToApproval(next, "yes");
+  assert.deepEqual(other.requests.open(asked({ detail: "other" })).replaced, {
+    requestId: next,
+    outcome: "cleared",
+  });
+  await assert.rejects(late, { code: "already_resolved", details: { outcome: "cleared" } });
+  assert.deepEqual(
+    other.told.map((end) => [end.requestId, end.outcome]),
+    [
+      [open, "aborted"],
+      [next, "cleared"],
+    ],
+  );
+});
+
+test("a secret that cannot be hidden is not written", async () => {
+  const { requests, written } = registry({
+    onSecret() {
+      throw new Error("full");
+    },
+  });
+  const questions = [{ id: "key", question: "The key?", secret: true }];
+  const { userInput } = requests.open({ ask: "userInput", nativeId: 1, questions });
+  await assert.rejects(requests.respondToUserInput(userInput.requestId, { key: { text: "correct horse" } }), {
+    code: "answer_not_written",
+  });
+  assert.deepEqual([written, requests.pending().userInputs], [[], []]);
 });
 
 test("secret answers are in nothing that is shown, and are hidden from then on", async () => {
@@ -349,9 +378,9 @@ const begun = (turnId) => [
 
 test("a runtime session is a row like any other, from start to exit", () => {
   const { push, row, after } = session();
-  assert.deepEqual(push(seen("adapter", { state: "starting" })), ["starting", undefined, "working"]);
+  assert.deepEqual(push(seen("adapter", { state: "starting" })), ["starting", null, "working"]);
   assert.deepEqual(push(seen("adapter", { state: "ready" })), ["waiting", "prompt", "idle"]);
-  assert.deepEqual(push(...begun("t1")), ["running", undefined, "working"]);
+  assert.deepEqual(push(...begun("t1")), ["running", null, "working"]);
   assert.deepEqual(
     [row().title, row().turn, row().waits],
     ["Fix the build", { turnId: "t1", open: true }, []],
@@ -372,17 +401,17 @@ test("a runtime session is a row like any other, from start to exit", () => {
     row().turns.recent.map(({ outcome }) => outcome),
     ["success", "cancelled", "error"],
   );
-  assert.deepEqual(push({ input: "close" }), ["failed", undefined, "done"]);
+  assert.deepEqual(push({ input: "close" }), ["failed", null, "done"]);
 });
 
 test("an exit in a turn fails it, and a process that starts again is the next attempt", () => {
   const { push, row } = session();
   push(seen("adapter", { state: "starting" }), ...begun("t1"));
-  assert.deepEqual(push({ input: "exit", exitCode: 3221225477 }), ["failed", undefined, "done"]);
+  assert.deepEqual(push({ input: "exit", exitCode: 3221225477 }), ["failed", null, "done"]);
   assert.equal(row().outcome.signal, "exit code 3221225477");
   push(seen("adapter", { state: "starting" }), seen("adapter", { state: "ready" }));
   assert.deepEqual([row().attempt, row().lateEvidence], [1, 0]);
-  assert.deepEqual(push(...begun("t2")), ["running", undefined, "working"]);
+  assert.deepEqual(push(...begun("t2")), ["running", null, "working"]);
   assert.equal(row().attempt, 2);
 });
 
@@ -399,7 +428,7 @@ test("S5: two approvals, a tool of another call, and running at once when both a
     row().waits.map(({ waitId, reason }) => [waitId, reason]),
     [["a2", "permission"]],
   );
-  assert.deepEqual(push(resolved("a2")), ["running", undefined, "working"]);
+  assert.deepEqual(push(resolved("a2")), ["running", null, "working"]);
   assert.deepEqual(row().waits, []);
 });
 
@@ -417,5 +446,5 @@ test("questions have their reason, and a request of no turn outlives turns", () 
   assert.deepEqual(push(...begun("t2")), ["waiting", "permission", "waiting"]);
   assert.deepEqual(push({ input: "terminal", status: "completed" }), ["waiting", "permission", "waiting"]);
   push(...begun("t3"));
-  assert.deepEqual(push(resolved("s1")), ["running", undefined, "working"]);
+  assert.deepEqual(push(resolved("s1")), ["running", null, "working"]);
 });

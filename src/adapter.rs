@@ -1,14 +1,13 @@
 //! `AdapterProcess`: a process behind the guard, for JavaScript. Messages cross as lines, a batch at a time.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use agent_lifecycle_core::redact::Redactor;
 use agent_lifecycle_io::adapter::{self, Adapter, Exit, Options, Times, Told, WriteRefusal};
 use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{CleanupEnvHook, Env, Result, Status};
+use napi::{Env, Result, Status};
 use napi_derive::napi;
 use serde::Serialize;
 
@@ -64,18 +63,40 @@ struct EndView<'a> {
 /// Tells JavaScript that there is something to take. It does not keep the environment alive, and one call at a time is on its way.
 type Tell = ThreadsafeFunction<(), (), (), Status, false, true, 1>;
 
-/// A process that was started.
+/// The processes of one environment: those that live are ended with it. One hook for all, for a hook that is removed keeps its memory.
 #[napi]
-pub struct NativeAdapter {
-    adapter: Arc<Adapter>,
-    hook: RefCell<Option<CleanupEnvHook<Arc<Adapter>>>>,
+pub struct NativeAdapters {
+    living: Arc<Mutex<Vec<Weak<Adapter>>>>,
 }
 
 #[napi]
-impl NativeAdapter {
-    /// Starts it; `tell` is called when there is something to take.
+impl NativeAdapters {
+    /// None yet.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env, options: NativeAdapterOptions, tell: Function<'_, (), ()>) -> Result<Self> {
+    pub fn new(env: Env) -> Result<Self> {
+        let living = Arc::<Mutex<Vec<Weak<Adapter>>>>::default();
+        env.add_env_cleanup_hook(Arc::clone(&living), |living| {
+            let living = std::mem::take(&mut *living.lock().unwrap_or_else(PoisonError::into_inner));
+            let living: Vec<Arc<Adapter>> = living.iter().filter_map(Weak::upgrade).collect();
+            // All at once, then each is waited for.
+            for adapter in &living {
+                adapter.stop();
+            }
+            for adapter in &living {
+                adapter.end();
+            }
+        })?;
+        Ok(Self { living })
+    }
+
+    /// Starts a process; `tell` is called when there is something to take.
+    #[napi(catch_unwind)]
+    pub fn start(
+        &self,
+        env: Env,
+        options: NativeAdapterOptions,
+        tell: Function<'_, (), ()>,
+    ) -> Result<NativeAdapter> {
         let options = adapter_options(env, options)?;
         let tell: Tell = tell
             .build_threadsafe_function()
@@ -90,10 +111,21 @@ impl NativeAdapter {
             let message = format!("the system gives no thread or no descriptor: {error}");
             Refusal { code: "unavailable", path: None, message: &message }.into_error(env)
         })?);
-        let hook = env.add_env_cleanup_hook(Arc::clone(&adapter), |adapter: Arc<Adapter>| adapter.end())?;
-        Ok(Self { adapter, hook: RefCell::new(Some(hook)) })
+        let mut living = self.living.lock().unwrap_or_else(PoisonError::into_inner);
+        living.retain(|adapter| adapter.strong_count() > 0);
+        living.push(Arc::downgrade(&adapter));
+        Ok(NativeAdapter { adapter })
     }
+}
 
+/// A process that was started.
+#[napi]
+pub struct NativeAdapter {
+    adapter: Arc<Adapter>,
+}
+
+#[napi]
+impl NativeAdapter {
     /// Writes a message; its number, or the word for why not.
     #[napi(catch_unwind, ts_return_type = "number | 'full' | 'over'")]
     pub fn write(&self, message: String) -> napi::Either<f64, &'static str> {
@@ -142,15 +174,6 @@ impl NativeAdapter {
     #[napi(catch_unwind)]
     pub fn excerpt(&self, text: String) -> String {
         self.adapter.excerpt(&text)
-    }
-
-    /// It has ended: nothing is to be done at the end of the environment.
-    #[napi(catch_unwind)]
-    pub fn forget(&self, env: Env) -> Result<()> {
-        match self.hook.take() {
-            Some(hook) => env.remove_env_cleanup_hook(hook),
-            None => Ok(()),
-        }
     }
 }
 

@@ -152,7 +152,7 @@ impl NativeBindingStore {
         let (deferred, promise) = env.create_deferred::<String, Resolver>()?;
         match product_session(&id) {
             Ok(given) => {
-                self.store.claim(given, repairs, move |answer| settle(deferred, answer_text(&answer)))
+                self.store.claim(given, repairs, move |answer| settle(deferred, answer_text(&answer)));
             }
             Err(fault) => settle(deferred, fault_text(&fault)),
         }
@@ -166,7 +166,7 @@ impl NativeBindingStore {
         let (deferred, promise) = env.create_deferred::<String, Resolver>()?;
         match product_session(&id) {
             Ok(id) => {
-                self.store.release(id, generation, move |answer| settle(deferred, answer_text(&answer)))
+                self.store.release(id, generation, move |answer| settle(deferred, answer_text(&answer)));
             }
             Err(fault) => settle(deferred, fault_text(&fault)),
         }
@@ -256,7 +256,7 @@ impl NativeBindingStore {
         let (deferred, promise) = env.create_deferred::<String, Resolver>()?;
         match release.as_deref().map(product_session).transpose() {
             Ok(given) => self.store.repair(Repair { dry_run, release: given }, move |answer| {
-                settle(deferred, answer_text(&answer))
+                settle(deferred, answer_text(&answer));
             }),
             Err(fault) => settle(deferred, fault_text(&fault)),
         }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_lifecycle_core::contract::Moment;
+use agent_lifecycle_core::contract::{Moment, State};
 use agent_lifecycle_core::decode::JsonlParser;
-use agent_lifecycle_core::project::Counts;
+use agent_lifecycle_core::project::{Counts, Record};
+use agent_lifecycle_core::reconcile::Snapshot;
 use agent_lifecycle_io::evidence;
 use agent_lifecycle_io::monitor::{Answer, Asked, Monitor, Notice, OpenFault, Options};
 use napi::bindgen_prelude::{Function, Object};
@@ -16,7 +17,7 @@ use napi_derive::napi;
 use serde::Serialize;
 
 use crate::convert::{content_level, integer, moment, text};
-use crate::error::Refusal;
+use crate::error::{Refusal, refuse};
 use crate::projector::NativeProjectorOptions;
 
 /// Least time between two tellings, in milliseconds.
@@ -39,10 +40,22 @@ pub struct NativeMonitorOptions {
     pub content: String,
     /// Whether the host asks authorities.
     pub asks: bool,
+    /// Sources whose own snapshots are asked for.
+    pub authorities: Vec<String>,
     /// A journal of its own.
     pub journal: Option<String>,
     /// How the projection judges.
     pub projector: NativeProjectorOptions,
+}
+
+/// A record as a snapshot left it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenView {
+    source: String,
+    child_id: String,
+    state: State,
+    state_since: Moment,
 }
 
 /// A notice as it crosses.
@@ -146,6 +159,21 @@ impl NativeMonitor {
         text(&counts)
     }
 
+    /// Takes the complete snapshot of a source in the JSON text of one value; the records that it is about as the JSON text of an
+    /// array of `{source, childId, state, stateSince}`.
+    #[napi(catch_unwind)]
+    pub fn reconcile(&self, env: Env, snapshot: String) -> Result<String> {
+        let snapshot = Snapshot::from_json(snapshot.as_bytes()).map_err(|refusal| refuse(env, &refusal))?;
+        let see = |record: &Record| SeenView {
+            source: record.source.to_string(),
+            child_id: record.child_id.to_string(),
+            state: record.state,
+            state_since: record.state_since,
+        };
+        let seen = self.monitor.reconcile(&snapshot, see).map_err(|refusal| refuse(env, &refusal))?;
+        Ok(text(&seen))
+    }
+
     /// Takes bytes of a host's stream, by its name.
     #[napi(catch_unwind)]
     pub fn take(&self, name: String, bytes: &[u8]) {
@@ -200,6 +228,7 @@ fn monitor_options(env: Env, options: NativeMonitorOptions) -> Result<Options> {
         active_within_ms,
         content,
         asks,
+        authorities,
         journal,
         projector,
     } = options;
@@ -226,6 +255,7 @@ fn monitor_options(env: Env, options: NativeMonitorOptions) -> Result<Options> {
         content: content_level(env, &content)?,
         config,
         asks,
+        authorities,
         journal: journal.map(PathBuf::from),
         batch: BATCH,
     })

@@ -142,14 +142,9 @@ impl NativeApprovalRegistry {
         connection: Option<String>,
         outcome: String,
     ) -> Result<String> {
-        let outcome = match Outcome::parse(&outcome) {
-            Some(outcome @ (Outcome::Cleared | Outcome::Aborted)) => outcome,
-            _ => {
-                let message = "outcome must be cleared or aborted";
-                return Err(
-                    Refusal { code: "invalid_argument", path: Some("outcome"), message }.into_error(env)
-                );
-            }
+        let Some(outcome @ (Outcome::Cleared | Outcome::Aborted)) = Outcome::parse(&outcome) else {
+            let message = "outcome must be cleared or aborted";
+            return Err(Refusal { code: "invalid_argument", path: Some("outcome"), message }.into_error(env));
         };
         let which = Filter {
             request_id: request_id.as_deref(),

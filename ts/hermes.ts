@@ -4,6 +4,17 @@ import { type Json, type LifecycleState, jsonText } from "./contract.js";
 import { LifecycleError, type LifecycleErrorCode } from "./error.js";
 import { callNative } from "./native.js";
 
+export { hermesLifecycle } from "./hermes-lifecycle.js";
+export type {
+  HermesLifecycle,
+  HermesLifecycleOptions,
+  HermesOutput,
+  HermesReport,
+  HermesReportCode,
+} from "./hermes-lifecycle.js";
+export { routingDecision } from "./routing.js";
+export type { RoutingDecision, RoutingProfile, RoutingQuestion, RoutingStatus } from "./routing.js";
+
 /** Hermes' own words for the state of a delegation. */
 export type HermesStatus =
   "pending" | "starting" | "active" | "running" | "waiting" | "completed" | "failed" | "cancelled";

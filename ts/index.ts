@@ -71,7 +71,7 @@ export type {
   LifecycleIssue,
 } from "./error.js";
 export { followJournal } from "./follow.js";
-export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export type { FollowDiagnostic, FollowedChunk, FollowedJournal, FollowJournalOptions } from "./follow.js";
 export { createHermesDelegationReconciler } from "./hermes-reconciler.js";
 export type {
   HermesDelegationReconciler,
@@ -80,18 +80,33 @@ export type {
   HermesReconciled,
   HermesStatusReason,
 } from "./hermes-reconciler.js";
-export { normalizeHermesDelegationEvent, reconcileHermesDelegationStatus } from "./hermes.js";
+export {
+  hermesLifecycle,
+  normalizeHermesDelegationEvent,
+  reconcileHermesDelegationStatus,
+  routingDecision,
+} from "./hermes.js";
 export type {
   HermesDelegation,
   HermesDelegationEvent,
   HermesInput,
   HermesIntent,
+  HermesLifecycle,
+  HermesLifecycleOptions,
+  HermesOutput,
   HermesRecord,
   HermesRefusal,
+  HermesReport,
+  HermesReportCode,
   HermesStatus,
   HermesStatusSnapshot,
   ReconcileHermesOptions,
+  RoutingDecision,
+  RoutingProfile,
+  RoutingQuestion,
+  RoutingStatus,
 } from "./hermes.js";
+export type { HermesMonitorSource } from "./hermes-source.js";
 export { hookSettings } from "./hooks.js";
 export type { HookCommand, HookEventName, HookSettings, HookSettingsOptions } from "./hooks.js";
 export { hostStatus } from "./host-status.js";
@@ -100,11 +115,11 @@ export { JsonlLifecycleJournal } from "./journal.js";
 export type {
   AppendOptions,
   JournalError,
+  JournalledEvent,
   JournalProblem,
   JournalRepair,
   JournalRotation,
   JournalVerification,
-  JournalledEvent,
   JsonlLifecycleJournalOptions,
   ReplayBatch,
   ReplayResult,
@@ -178,7 +193,54 @@ export type {
   NewBinding,
   RuntimeSessionBinding,
 } from "./runtime/binding.js";
-export { BindingError } from "./runtime/errors.js";
+export { NativeSessionError } from "./runtime/driver.js";
+export type {
+  AdapterApprovalRequest,
+  AdapterCapabilities,
+  AdapterConfig,
+  AdapterContext,
+  AdapterDiagnosis,
+  AdapterProcessStart,
+  AdapterPrompt,
+  AdapterTerminal,
+  AdapterTransport,
+  AdapterUserInputRequest,
+  ConfigField,
+  ConfigSchema,
+  ConfigValue,
+  NativeRequest,
+  NativeSessionState,
+  RuntimeDriver,
+} from "./runtime/driver.js";
+export {
+  AvailabilityError,
+  BindingError,
+  CapabilityUnavailableError,
+  ProtocolError,
+  RegistrationError,
+  RuntimeError,
+  TurnError,
+} from "./runtime/errors.js";
+export { jsonRpcDriver } from "./runtime/json-rpc-driver.js";
+export type { JsonRpcDriverOptions } from "./runtime/json-rpc-driver.js";
+export { openRuntimeSession } from "./runtime/open.js";
+export type { OpenRuntimeSessionOptions } from "./runtime/open.js";
+export { createRuntimeRegistry } from "./runtime/registry.js";
+export type {
+  RuntimeDiagnostic,
+  RuntimeInstance,
+  RuntimeInstanceInspection,
+  RuntimeInstanceOptions,
+  RuntimeRegistry,
+  RuntimeRegistryOptions,
+} from "./runtime/registry.js";
+export type {
+  RuntimePrompt,
+  RuntimeSession,
+  RuntimeSessionState,
+  RuntimeSessionStatus,
+  RuntimeTurnResult,
+} from "./runtime/session.js";
 export type {
   RuntimeErrorDetails,
   RuntimeErrorJson,
@@ -252,45 +314,6 @@ export type {
   UserInputResolvedSemanticEvent,
   WarningSemanticEvent,
 } from "./runtime/semantic-event.js";
-export { NativeSessionError } from "./runtime/driver.js";
-export type {
-  AdapterApprovalRequest,
-  AdapterCapabilities,
-  AdapterConfig,
-  AdapterContext,
-  AdapterDiagnosis,
-  AdapterProcessStart,
-  AdapterPrompt,
-  AdapterTerminal,
-  AdapterTransport,
-  AdapterUserInputRequest,
-  ConfigField,
-  ConfigSchema,
-  ConfigValue,
-  NativeRequest,
-  NativeSessionState,
-  RuntimeDriver,
-} from "./runtime/driver.js";
-export { jsonRpcDriver } from "./runtime/json-rpc-driver.js";
-export type { JsonRpcDriverOptions } from "./runtime/json-rpc-driver.js";
-export { openRuntimeSession } from "./runtime/open.js";
-export type { OpenRuntimeSessionOptions } from "./runtime/open.js";
-export { createRuntimeRegistry } from "./runtime/registry.js";
-export type {
-  RuntimeDiagnostic,
-  RuntimeInstance,
-  RuntimeInstanceInspection,
-  RuntimeInstanceOptions,
-  RuntimeRegistry,
-  RuntimeRegistryOptions,
-} from "./runtime/registry.js";
-export type {
-  RuntimePrompt,
-  RuntimeSession,
-  RuntimeSessionState,
-  RuntimeSessionStatus,
-  RuntimeTurnResult,
-} from "./runtime/session.js";
 export { TurnSequencer } from "./runtime/turn-sequencer.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {

@@ -21,8 +21,16 @@ import { lifetimeOf } from "./cancellation.js";
 import type { LifecycleEventInput } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { Explanation } from "./explanation.js";
+import {
+  type HermesCourt,
+  type HermesMonitorSource,
+  type HermesObservation,
+  hermesSource,
+  observeHermes,
+} from "./hermes-source.js";
 import { type Native, callNative } from "./native.js";
 import { observeJsonlSession } from "./observe.js";
+import { isReadable, readAll } from "./read-all.js";
 import { type ChangeSet, type Row, type RowTree, treeOf } from "./row.js";
 import { type AgentJsonlSession, type CancellationSignal, jsonlSession } from "./session.js";
 import { stateDirectory } from "./state-directory.js";
@@ -36,7 +44,9 @@ export type MonitorSource =
   /** Bytes that come from elsewhere: schema-v1 events or an agent's own journal, such as one of another machine. */
   | { readonly type: "stream"; readonly readable: AsyncIterable<Uint8Array | string>; readonly host?: string }
   /** A session with a mapper of the host's own, and how its events are bridged. */
-  | { readonly type: "session"; readonly session: AgentJsonlSession; readonly bridge: AgentBridgeOptions };
+  | { readonly type: "session"; readonly session: AgentJsonlSession; readonly bridge: AgentBridgeOptions }
+  /** A Hermes that the host is connected to: its status on a schedule, and its events. */
+  | HermesMonitorSource;
 
 /** Something is not as it should be; the monitor goes on. */
 export interface MonitorDiagnostic {
@@ -146,7 +156,8 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
   const reconcile = functionOption(given.reconcile, "reconcile");
   const staysAlive = booleanOption(given.ref, "ref") ?? false;
   const signal = signalOption(given.signal, "signal");
-  const { isDefault, paths, streams, sessions } = sourcesOf(given.sources);
+  const { isDefault, paths, streams, sessions, hermes } = sourcesOf(given.sources);
+  const content = optionalText(given.content, "content") as ContentLevel | undefined;
   signal?.throwIfAborted();
   const report = reporter(onDiagnostic);
   const scanned = new EventTarget();
@@ -157,8 +168,9 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     paths,
     home,
     activeWithinMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
-    content: optionalText(given.content, "content") ?? "titles",
+    content: content ?? "titles",
     asks: reconcile !== undefined,
+    authorities: hermes.map(({ source }) => source),
     projector: {
       ...set("staleAfterMs", numberOption(given.staleAfterMs, "staleAfterMs")),
       ...set("reconcileDeadlineMs", numberOption(given.reconcileDeadlineMs, "reconcileDeadlineMs")),
@@ -175,7 +187,10 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
           (error) => report({ code: "callback_failed", path: null, message: thrownText(error) }),
         );
       case "questions":
-        for (const question of notice.questions) asker?.ask(question);
+        for (const question of notice.questions) {
+          asker?.ask(question);
+          observed.find(({ source }) => source === question.source)?.ask(question.childId);
+        }
         return;
       case "diagnostic":
         return report({ code: notice.code, path: notice.path, message: notice.message });
@@ -193,6 +208,21 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       rows: () => JSON.parse(callNative(() => native.rows())) as Row[],
       failed: (message) => report({ code: "reconcile_failed", path: null, message }),
     });
+  const observed: HermesObservation[] = [];
+  const court: HermesCourt = {
+    apply: (made) => {
+      callNative(() => native.apply(made.map((event) => JSON.stringify(event)).join("\n")));
+    },
+    reconcile: (snapshot) => {
+      const text = JSON.stringify(snapshot);
+      return JSON.parse(callNative(() => native.reconcile(text))) as ReturnType<HermesCourt["reconcile"]>;
+    },
+    unanswered: (source, childId) => {
+      // The host's authority answers for itself.
+      if (reconcile === undefined) callNative(() => native.answer(source, childId, "none"));
+    },
+    report: (code, message) => report({ code, path: null, message }),
+  };
   const life = lifetimeOf(signal);
   // While the first scan goes on the script is kept alive, and afterwards where that is wanted.
   const alive = setInterval(() => {}, DAY_MS);
@@ -205,6 +235,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       clearInterval(alive);
       ended.abort();
       asker?.close();
+      for (const observation of observed) observation.close();
       life.end();
       await callNative(() => native.close());
     })();
@@ -222,7 +253,8 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
         if (!isClosed) report({ code: "source_failed", path: null, message: thrownText(error) });
       });
     }
-    await Promise.race([isReady, aborted]);
+    for (const source of hermes) observed.push(observeHermes(source, content, court));
+    await Promise.race([Promise.all([isReady, ...observed.map(({ opened }) => opened)]), aborted]);
   } catch (error) {
     await close();
     throw error;
@@ -267,6 +299,7 @@ function sourcesOf(sources: MonitorOptions["sources"]) {
   const paths: string[] = [];
   const streams: Extract<MonitorSource, { type: "stream" }>[] = [];
   const sessions: Session[] = [];
+  const hermes: HermesMonitorSource[] = [];
   let isDefault = false;
   let at = 0;
   for (const source of iterableArgument(listed as Iterable<MonitorSource>, "sources")) {
@@ -276,14 +309,19 @@ function sourcesOf(sources: MonitorOptions["sources"]) {
     else if (typeof source === "string") paths.push(pathOf(source, place));
     else if (source?.type === "stream") streams.push(streamOf(source, place));
     else if (source?.type === "session") sessions.push(sessionOf(source, place));
+    else if (source?.type === "hermes") hermes.push(within(place, () => hermesSource(source)));
     else {
       refuseSource(
         place,
-        "must be default, a path, {type: stream, readable} or {type: session, session, bridge}",
+        "must be default, a path, {type: stream, readable}, {type: session, session, bridge} or {type: hermes, source, sourceEpoch, fetchStatus}",
       );
     }
   }
-  return { isDefault, paths, streams, sessions };
+  if (new Set(hermes.map(({ source }) => source)).size < hermes.length) {
+    const message = "two Hermes have the same source; give each its own";
+    throw new LifecycleError("invalid_option", message, { path: "sources" });
+  }
+  return { isDefault, paths, streams, sessions, hermes };
 }
 
 function refuseSource(place: string, message: string): never {
@@ -302,8 +340,7 @@ type Stream = Extract<MonitorSource, { type: "stream" }>;
 function streamOf(source: Stream, place: string): Stream {
   const { readable, host } = source;
   optionalText(host, `${place}.host`);
-  const able = readable as (AsyncIterable<unknown> & Partial<Iterable<unknown>>) | null | undefined;
-  if (typeof (able?.[Symbol.asyncIterator] ?? able?.[Symbol.iterator]) === "function") return source;
+  if (isReadable(readable)) return source;
   return refuseSource(`${place}.readable`, "must be an async iterable");
 }
 
@@ -345,36 +382,10 @@ async function feed(
 ): Promise<void> {
   streamCount += 1;
   const name = `${host}:${streamCount}`;
-  const iterator = iteratorOf(readable);
-  // A stream that waits is not waited for; what it does about its end is its own affair.
-  const end = () => {
-    guarded(() => iterator.return?.(), ignored);
-    guarded(() => (readable as { destroy?: () => unknown }).destroy?.(), ignored);
-  };
-  signal.addEventListener("abort", end, { once: true });
-  try {
-    for (;;) {
-      const step = await iterator.next();
-      if (step.done === true || signal.aborted) return;
-      const bytes = bytesOf(step.value);
-      callNative(() => native.take(name, bytes));
-    }
-  } catch (error) {
-    end();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", end);
-  }
-}
-
-const ignored = (): void => undefined;
-
-/** As `for await` gets it: also from what is iterable at once. */
-function iteratorOf(readable: AsyncIterable<Uint8Array | string>): AsyncIterator<Uint8Array | string> {
-  if (typeof readable[Symbol.asyncIterator] === "function") return readable[Symbol.asyncIterator]();
-  return (async function* () {
-    yield* readable;
-  })();
+  await readAll(readable, signal, (chunk) => {
+    const bytes = bytesOf(chunk);
+    callNative(() => native.take(name, bytes));
+  });
 }
 
 async function follow(

@@ -92,7 +92,7 @@ export interface Row {
   epochConflict: string | null;
   /** How many events came after its end. */
   lateEvidence: number;
-  /** Faults in its journal by their code. */
+  /** Faults in its journal, and what an adapter did not understand of it, by their code. */
   diagnostics: Record<string, number>;
   /** Whether more than 20 % of its journal's records were of unknown types. */
   degraded: boolean;

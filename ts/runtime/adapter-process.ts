@@ -45,6 +45,9 @@ const TOLD = 32;
 /** What is taken from the addon before others get their turn. */
 const TURN = 16;
 
+/** All processes of this thread of JavaScript. */
+let adapters: Native.NativeAdapters | undefined;
+
 /** What waits for a message to be in the pipe. */
 interface Write {
   number: number;
@@ -89,7 +92,10 @@ export class AdapterProcess {
       secrets: [...hidden],
     };
     try {
-      this.#native = callNative(({ NativeAdapter }) => new NativeAdapter(native, () => this.#drain()));
+      this.#native = callNative(({ NativeAdapters }) => {
+        adapters ??= new NativeAdapters();
+        return adapters.start(native, () => this.#drain());
+      });
     } catch (cause) {
       if (!(cause instanceof LifecycleError) || cause.code !== "unavailable") throw cause;
       throw new AvailabilityError("spawn_failed", cause.message, { phase: "start", cause });
@@ -479,7 +485,6 @@ export class AdapterProcess {
     const end = Object.freeze({ reason, code: told.code, signal, stderrTail: told.stderr });
     this.#end = { end, failure: told.message };
     if (reason === "guard_unavailable") forgetGuard();
-    callNative(() => this.#native.forget());
     this.#listeners.clear();
     for (const controller of this.#asked) controller.abort();
     this.#asked.clear();

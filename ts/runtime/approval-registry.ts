@@ -42,6 +42,8 @@ export class ApprovalRegistry {
   readonly #write: ApprovalRegistryOptions["write"];
   readonly #onResolved: ApprovalRegistryOptions["onResolved"];
   readonly #onSecret: ApprovalRegistryOptions["onSecret"];
+  /** Who is told, while an answer is written, that its request has ended. */
+  readonly #ends = new Map<string, (outcome: RequestOutcome) => void>();
   /** Answers that are being written, by request; each settles when it is known what became of the request. */
   readonly #writing = new Map<string, Promise<unknown>>();
 
@@ -71,9 +73,7 @@ export class ApprovalRegistry {
     const { ended, ...result } = JSON.parse(callNative(() => this.#native.open(text))) as OpenResult & {
       ended?: ResolvedRequest;
     };
-    if (ended === undefined) return result;
-    this.#onResolved?.(ended);
-    return { ...result, replaced: resolutionOf(ended) };
+    return ended === undefined ? result : { ...result, replaced: this.#tell(ended) };
   }
 
   /**
@@ -123,7 +123,7 @@ export class ApprovalRegistry {
       switch (claim.status) {
         case "claimed": {
           const delivery = this.#deliver(claim.reply, claim.claim, claim.secrets);
-          const known = Promise.allSettled([delivery]);
+          const known: Promise<unknown> = Promise.allSettled([delivery]);
           this.#writing.set(requestId, known);
           await known;
           this.#writing.delete(requestId);
@@ -149,14 +149,20 @@ export class ApprovalRegistry {
 
   async #deliver(reply: ApprovalReply, claim: number, secrets: string[]): Promise<RequestResolution> {
     const { requestId } = reply;
-    for (const secret of secrets) this.#onSecret?.(secret);
-    const failure = await this.#attempt(reply);
+    let outcome: RequestOutcome | undefined;
+    const ended = new Promise<undefined>((resolve) => {
+      this.#ends.set(requestId, (end) => {
+        outcome = end;
+        resolve(undefined);
+      });
+    });
+    const failure = await Promise.race([ended, this.#attempt(reply, secrets)]);
+    this.#ends.delete(requestId);
+    // It ended while the answer was written: that end counts, and nobody waits for the write.
+    if (outcome !== undefined) throw alreadyResolved(requestId, outcome);
     const isWritten = failure === undefined;
-    const said = callNative(() => this.#native.settle(requestId, claim, isWritten));
-    const { ended, outcome } = JSON.parse(said) as { ended?: ResolvedRequest; outcome: RequestOutcome };
-    // It ended while the answer was written: that end counts.
-    if (ended === undefined) throw alreadyResolved(requestId, outcome);
-    const resolution = this.#tell(ended);
+    const settled = callNative(() => this.#native.settle(requestId, claim, isWritten));
+    const resolution = this.#tell((JSON.parse(settled) as { ended: ResolvedRequest }).ended);
     if (isWritten) return resolution;
     const message = "the answer could not be written to the harness, and the request is cleared";
     // What failed may repeat what it was to write.
@@ -168,8 +174,10 @@ export class ApprovalRegistry {
     });
   }
 
-  async #attempt(reply: ApprovalReply): Promise<{ error: unknown } | undefined> {
+  async #attempt(reply: ApprovalReply, secrets: string[]): Promise<{ error: unknown } | undefined> {
     try {
+      // A secret that cannot be hidden is not sent.
+      for (const secret of secrets) this.#onSecret?.(secret);
       await this.#write(reply);
       return undefined;
     } catch (error) {
@@ -178,6 +186,7 @@ export class ApprovalRegistry {
   }
 
   #tell(ended: ResolvedRequest): RequestResolution {
+    this.#ends.get(ended.requestId)?.(ended.outcome);
     this.#onResolved?.(ended);
     return resolutionOf(ended);
   }

@@ -107,7 +107,7 @@ export interface ApprovalRegistryOptions {
   write(reply: ApprovalReply): Promise<void> | void;
   /** Called once for each request, with its one end, before anybody else is told. It must not throw. */
   onResolved?(resolved: ResolvedRequest): void;
-  /** Called before an answer to a question marked `secret` is written: give it to `TurnSequencer.hide`. It must not throw. */
+  /** Called before an answer to a question marked `secret` is written: give it to `TurnSequencer.hide`. Where it throws, the answer is not written. */
   onSecret?(secret: string): void;
 }
 

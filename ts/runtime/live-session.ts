@@ -11,6 +11,7 @@ import type { TurnInput } from "./observation.js";
 import type { RuntimeDiagnostic, RuntimeInstance } from "./registry.js";
 import type { AgentRuntimeSemanticEvent } from "./semantic-event.js";
 import { SessionRequests } from "./session-requests.js";
+import type { SessionRows } from "./session-rows.js";
 import {
   type RuntimePrompt,
   type RuntimeSession,
@@ -35,7 +36,7 @@ export interface LiveSessionParts {
   readonly onEvent: ((event: AgentRuntimeSemanticEvent) => unknown) | undefined;
   readonly onDiagnostic: ((diagnostic: RuntimeDiagnostic) => unknown) | undefined;
   /** The session's rows, told before the host is. */
-  readonly rows: { push(event: AgentRuntimeSemanticEvent): void; close(): Promise<void> } | undefined;
+  readonly rows: SessionRows | undefined;
   /** Runs last. */
   readonly onDisposed: () => Promise<void>;
 }

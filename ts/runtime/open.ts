@@ -47,6 +47,8 @@ export interface OpenRuntimeSessionOptions {
   readonly onDiagnostic?: ((diagnostic: RuntimeDiagnostic) => unknown) | undefined;
   /** Texts that are redacted everywhere, of 8 UTF-16 code units or more each. */
   readonly secrets?: Iterable<string> | undefined;
+  /** What the session is called in rows. */
+  readonly title?: string | undefined;
   /** Whether the session is a row of `status`, `watch` and monitors of this user; true by default. */
   readonly publish?: boolean | undefined;
   /** Milliseconds to open the native session; 60,000 by default. */
@@ -67,6 +69,7 @@ const OPTIONS = [
   "onEvent",
   "onDiagnostic",
   "secrets",
+  "title",
   "publish",
   "openMs",
   "abortMs",
@@ -84,6 +87,7 @@ interface Opening {
   workspace: string;
   mode: BindingMode;
   secrets: readonly string[];
+  title: string | undefined;
   publish: boolean;
   openMs: number;
   abortMs: number;
@@ -149,6 +153,7 @@ function openingOf(options: OpenRuntimeSessionOptions): Opening {
     secrets: Array.from(iterableArgument(given.secrets ?? [], "secrets"), (one, at) =>
       textArgument(one, `secrets[${at}]`),
     ),
+    title: optionalText(given.title, "title"),
     publish: booleanOption(given.publish, "publish") ?? true,
     openMs: timeOption(given.openMs, "openMs", 60_000),
     abortMs: timeOption(given.abortMs, "abortMs", 10_000),
@@ -265,7 +270,15 @@ async function live(
   const { workspace, abortMs, disposeMs, openMs, onEvent, onDiagnostic } = opening;
   const secrets = [...opening.secrets, ...instance.secrets];
   const { directory, close } = openGeneration();
-  const rows = opening.publish ? sessionRows({ adapterId: instance.driver.adapterId, workspace }) : undefined;
+  const rows = opening.publish
+    ? sessionRows({
+        adapterId: instance.driver.adapterId,
+        workspace,
+        title: opening.title,
+        failed: (error) =>
+          onDiagnostic?.({ code: "not_published", message: safe(thrownText(error), secrets) }),
+      })
+    : undefined;
   const session = new LiveSession({
     instance,
     binding,

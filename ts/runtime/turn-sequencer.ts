@@ -59,10 +59,13 @@ const OPTIONS = ["productSessionId", "generation", "nativeTurnIds", "secrets"] a
 
 /** Text that is cut in the middle of a character, in code units: as JSON text the halves would be lost. */
 function whole(input: TurnInput): unknown {
-  if (!("text" in input) || input.text === undefined) return input;
-  const { delta, cumulative } = input.text as { delta?: unknown; cumulative?: unknown };
+  const { text } = (input ?? {}) as { text?: unknown };
+  const { delta, cumulative } = (text ?? {}) as { delta?: unknown; cumulative?: unknown };
   if (typeof delta === "string" && /\p{Cs}/u.test(delta)) {
-    return { ...input, text: { units: Array.from(delta, (_, at) => delta.charCodeAt(at)) } };
+    return {
+      ...input,
+      text: { units: Array.from({ length: delta.length }, (_, at) => delta.charCodeAt(at)) },
+    };
   }
   // Of a text that is said again as a whole, the half comes whole the next time.
   if (typeof cumulative === "string" && /[\uD800-\uDBFF]$/.test(cumulative)) {

@@ -20,12 +20,14 @@ fn open(registry: &mut Registry, asked: &Value) -> Value {
     read(&registry.open(&asked.to_string()).unwrap_or_else(|fault| panic!("{asked}: {fault:?}")))
 }
 
-fn approval(turn: &str, native: Value) -> Value {
+fn approval(turn: &str, native: impl Into<Value>) -> Value {
+    let native: Value = native.into();
     json!({"ask": "approval", "turnId": turn, "nativeId": native, "kind": "command", "detail": "ls",
         "decisions": [{"id": "yes", "label": "Allow"}, {"id": "no", "label": "Deny"}]})
 }
 
-fn questions(list: Value) -> Value {
+fn questions(list: impl Into<Value>) -> Value {
+    let list: Value = list.into();
     json!({"ask": "userInput", "turnId": "t1", "nativeId": 1, "questions": list})
 }
 
@@ -33,7 +35,8 @@ fn claim(registry: &mut Registry, id: &str, decision: &str) -> Value {
     read(&registry.claim(id, Ask::Approval, &json!({"decision": decision}).to_string()))
 }
 
-fn with(mut value: Value, more: Value) -> Value {
+fn with(mut value: Value, more: impl Into<Value>) -> Value {
+    let more: Value = more.into();
     value.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     value
 }
@@ -120,7 +123,7 @@ fn a_malformed_answer_is_refused_and_the_request_stays() {
         match path {
             None => assert_eq!(told["reply"]["answers"], answer, "{told}"),
             Some(path) => {
-                assert_eq!((&told["status"], &told["path"]), (&json!("invalid"), &json!(path)), "{answer}")
+                assert_eq!((&told["status"], &told["path"]), (&json!("invalid"), &json!(path)), "{answer}");
             }
         }
         assert_eq!(registry.pending().user_inputs.len(), 1);

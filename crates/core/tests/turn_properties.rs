@@ -17,7 +17,7 @@ type Piece = (u8, u8, bool);
 /// A turn: how it is accepted, what it does, how it ends.
 type Story = (u8, Vec<Piece>, u8);
 
-const PIECES: u8 = 20;
+const PIECES: u8 = 19;
 const ENDINGS: u8 = 11;
 
 /// What the harness and the host do in one turn, in the right order.
@@ -31,7 +31,7 @@ fn told(at: usize, (acceptance, pieces, ending): &Story) -> Vec<Value> {
         for mut input in does(&turn, number, *piece) {
             if input["input"] == "observation" && input["kind"] != "warning" {
                 input["nativeTurnId"] = json!(native);
-                if piece.2 {
+                if piece.2 && input.get("scope").is_none() {
                     input["scope"] = json!("native-sub");
                 }
             }
@@ -71,56 +71,69 @@ fn told(at: usize, (acceptance, pieces, ending): &Story) -> Vec<Value> {
 }
 
 fn does(turn: &str, number: usize, (what, item, _): Piece) -> Vec<Value> {
+    let item = format!("native-{}", item % 4);
+    match what {
+        0..8 => says(turn, number, what, &item),
+        8..12 => works(turn, what, &item),
+        _ => asks(turn, number, what),
+    }
+}
+
+/// Messages and reasoning.
+fn says(turn: &str, number: usize, what: u8, item: &str) -> Vec<Value> {
     // A message that comes as a whole has ids of its own: with the rest of another it would be revised.
-    let item = format!(
-        "native-{}{}",
-        item % 4,
-        match what {
-            1 => "-whole",
-            17 => "-other",
-            _ => "",
-        }
-    );
+    let item = match what {
+        1 => format!("{item}-whole"),
+        2 => format!("{item}-other"),
+        _ => item.to_owned(),
+    };
     let text = |kind: &str, text: Value| seen(json!({"kind": kind, "nativeItemId": item, "text": text}));
     let delta = |kind: &str, said: &str| text(kind, json!({"delta": format!("{said} of-{turn} ")}));
-    let tool = |kind: &str, more: Value| {
-        let mut input = seen(json!({"kind": kind, "nativeItemId": item, "toolName": "Bash"}));
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let cumulative = |whole: &str| text("assistant", json!({"cumulative": whole}));
+    let done = |mut input: Value| {
+        input["done"] = json!(true);
         input
     };
-    let request = |id: &str| {
-        json!({"input": "requestOpened", "approval": {"requestId": id, "turnId": turn, "kind": "command",
-            "detail": format!("of-{turn} {SECRET}"), "decisions": []}})
-    };
-    let resolved =
-        |id: &str, outcome: &str| json!({"input": "requestResolved", "requestId": id, "outcome": outcome});
-    let id = format!("r-{turn}-{number}");
     match what {
         0 => vec![
             delta("assistant", "one"),
             delta("assistant", "two"),
             seen(json!({"kind": "assistant", "nativeItemId": item, "done": true})),
         ],
-        1 => {
-            let whole = |most: usize| ["a ", "b ", "c "][..most].concat() + "of-" + turn;
-            let mut end = text("assistant", json!({"cumulative": whole(3)}));
-            end["done"] = json!(true);
-            if number % 2 == 0 {
-                return vec![end];
-            }
-            // Each is more of the last: the mark comes with the end only.
-            vec![
-                text("assistant", json!({"cumulative": "a "})),
-                text("assistant", json!({"cumulative": "a b "})),
-                end,
-            ]
-        }
-        2 => vec![seen(json!({"kind": "assistant", "text": {"delta": "open "}}))],
+        // Each is more of the last: the mark comes with the end only.
+        1 if number.is_multiple_of(2) => vec![done(cumulative(&format!("a b c of-{turn}")))],
+        1 => vec![cumulative("a "), cumulative("a b "), done(cumulative(&format!("a b c of-{turn}")))],
+        2 => vec![cumulative("a b "), cumulative("Another beginning ")],
         3 => vec![
             delta("reasoning", "so"),
             seen(json!({"kind": "reasoning", "nativeItemId": item, "done": true})),
         ],
-        4 => vec![
+        4 => vec![seen(json!({"kind": "assistant", "text": {"delta": "open "}}))],
+        5 => vec![delta("assistant", "draft"), done(cumulative(&format!("{REVISED} of-{turn}")))],
+        6 => vec![
+            text("assistant", json!({"delta": format!("key {}", &SECRET[..7])})),
+            text("assistant", json!({"delta": format!("{} of-{turn} ", &SECRET[7..])})),
+        ],
+        _ => {
+            let text = json!({"delta": format!("e of-{turn} ")});
+            vec![seen(json!({"kind": "assistant", "nativeEventId": number, "text": text}))]
+        }
+    }
+}
+
+/// Tools and compactions.
+fn works(turn: &str, what: u8, item: &str) -> Vec<Value> {
+    let tool = |kind: &str, more: Value| {
+        let mut input = more;
+        input["kind"] = json!(kind);
+        input["nativeItemId"] = json!(item);
+        input["toolName"] = json!("Bash");
+        seen(input)
+    };
+    let compactions = ["compaction_started", "compaction_finished"]
+        .map(|kind| seen(json!({"kind": kind, "nativeItemId": item})));
+    match what {
+        8 => vec![
             tool("tool_call", json!({"args": {"command": "l"}, "argsComplete": false})),
             tool("tool_call", json!({"args": {"command": format!("ls {SECRET}")}})),
             tool("tool_started", json!({})),
@@ -128,59 +141,47 @@ fn does(turn: &str, number: usize, (what, item, _): Piece) -> Vec<Value> {
             tool("tool_updated", json!({"text": {"delta": SECRET[5..]}})),
             tool("tool_finished", json!({"result": format!("of-{turn}")})),
         ],
-        5 => vec![tool("tool_finished", json!({"isError": true}))],
-        6 => ["tool_call", "tool_started", "tool_finished"]
+        9 => vec![
+            tool("tool_finished", json!({"isError": true})),
+            tool("tool_updated", json!({"partialResult": 1})),
+            seen(json!({"kind": "compaction_finished"})),
+        ],
+        10 => ["tool_call", "tool_started", "tool_updated"]
             .map(|kind| seen(json!({"kind": kind, "toolName": "Read"})))
-            .to_vec(),
-        7 => ["compaction_started", "compaction_finished"]
-            .map(|kind| seen(json!({"kind": kind, "nativeItemId": item})))
-            .to_vec(),
-        8 => vec![request(&id), resolved(&id, "responded")],
-        9 => vec![request(&id), resolved(&id, "expired")],
-        10 => vec![request(&id)],
-        11 => vec![
+            .into_iter()
+            .chain([seen(json!({"kind": "compaction_started"}))])
+            .collect(),
+        _ => compactions.to_vec(),
+    }
+}
+
+/// Requests, notes, and what is of somebody else.
+fn asks(turn: &str, number: usize, what: u8) -> Vec<Value> {
+    let id = format!("r-{turn}-{number}");
+    let request = json!({"input": "requestOpened", "approval": {"requestId": id, "turnId": turn,
+        "kind": "command", "detail": format!("of-{turn} {SECRET}"), "decisions": []}});
+    let resolved = |outcome: &str| json!({"input": "requestResolved", "requestId": id, "outcome": outcome});
+    match what {
+        12 => vec![request, resolved("responded")],
+        13 => vec![request, resolved("expired")],
+        14 if number.is_multiple_of(2) => vec![request],
+        // Of no turn: only the end of the process, or of everything, ends it.
+        14 => vec![json!({"input": "requestOpened",
+            "userInput": {"requestId": format!("s-{turn}-{number}"), "questions": []}})],
+        15 => vec![
             seen(json!({"kind": "usage", "usage": {"input": 1}})),
             seen(json!({"kind": "plan", "plan": [format!("of-{turn}")]})),
             seen(json!({"kind": "diff", "diff": SECRET})),
         ],
-        12 => vec![
+        16 => vec![
             seen(json!({"kind": "native", "name": "x", "payload": {"a": [SECRET, format!("of-{turn}")]}})),
             seen(json!({"kind": "error", "message": SECRET})),
             seen(json!({"kind": "warning", "message": "of the whole session"})),
             seen(json!({"kind": "adapter", "state": "ready"})),
         ],
-        13 => {
-            let mut end = text("assistant", json!({"cumulative": format!("{REVISED} of-{turn}")}));
-            end["done"] = json!(true);
-            vec![delta("assistant", "draft"), end]
-        }
-        14 => vec![
-            text("assistant", json!({"delta": format!("key {}", &SECRET[..7])})),
-            text("assistant", json!({"delta": format!("{} of-{turn} ", &SECRET[7..])})),
-        ],
-        15 => vec![
-            tool("tool_updated", json!({"partialResult": 1})),
-            seen(json!({"kind": "compaction_started"})),
-        ],
-        16 => vec![
-            seen(
-                json!({"kind": "assistant", "nativeEventId": number, "text": {"delta": format!("e of-{turn} ")}}),
-            ),
-            seen(json!({"kind": "compaction_finished"})),
-        ],
-        17 => vec![
-            text("assistant", json!({"cumulative": "a b "})),
-            text("assistant", json!({"cumulative": "Another beginning "})),
-        ],
-        18 => vec![json!({"input": "terminal", "status": "failed", "scope": "native-sub"})],
-        _ => (0..70)
-            .map(|at| {
-                seen(json!({"kind": "usage", "usage": {"input": at}, "nativeTurnId": format!("native-{at}")}))
-            })
-            .chain((0..80).map(|at| {
-                let plan = json!({"kind": "plan", "plan": 1, "scope": format!("native-scope-{at}")});
-                seen(plan)
-            }))
+        17 => vec![json!({"input": "terminal", "status": "failed", "scope": "native-sub"})],
+        _ => (0..80)
+            .map(|at| seen(json!({"kind": "plan", "plan": 1, "scope": format!("native-scope-{at}")})))
             .collect(),
     }
 }
@@ -292,6 +293,7 @@ fn any_order_duplication_loss_and_lateness() {
         "request aborted",
         "request cleared",
         "request expired",
+        "request of no turn",
         "request opened",
         "request responded",
         "revised message",

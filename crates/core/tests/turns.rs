@@ -401,3 +401,17 @@ fn wrong_inputs_are_refused_by_member() {
         assert_eq!(fault(input), path, "{input}");
     }
 }
+
+#[test]
+fn each_process_exits_once() {
+    let exit = || json!({"input": "exit", "exitCode": 1});
+    let crashed = "adapter_lifecycle exitCode=1 state=crashed";
+    let mut turns = in_turn();
+    assert_eq!(turns.say([exit(), exit()]).len(), 2);
+    assert_eq!(turns.drops(), ["repeat 1"]);
+    // The next one is known by what it says of itself, or by a turn that it is asked for.
+    let ready = seen(json!({"kind": "adapter", "state": "ready"}));
+    assert_eq!(turns.say([ready, exit()]), ["adapter_lifecycle state=ready", crashed]);
+    let failed = r#"turn_failed t2 details={"code":"exit","exitCode":1} message=the harness's process ended while the turn was on"#;
+    assert_eq!(turns.say([begin("t2"), accepted("t2"), exit()]), ["turn_started t2", failed, crashed]);
+}

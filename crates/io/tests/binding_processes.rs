@@ -59,7 +59,7 @@ fn work(path: &Path, seed: u64) {
         };
         say(&format!("claimed {name} {}", claimed.generation));
         let mut revision = claimed.binding.revision;
-        for _ in 0..1 + dice.below(4) {
+        for _ in 0..=dice.below(4) {
             let next = NATIVES[dice.below(NATIVES.len())];
             if dice.below(3) == 0 {
                 let kept = ask(|done| store.reserve(native(name, "codex", next), done));

@@ -280,7 +280,7 @@ fn a_dead_owner_of_an_open_turn_is_lost_after_the_deadline_and_not_before() {
     live.set_processes(process(Some(false)), at(3));
     live.set_processes(process(Some(false)), at(4));
     live.tick(at(32), false);
-    assert_eq!((live.rows()[0].state, live.take_questions(true, at(32)).len()), (State::Running, 1));
+    assert_eq!((live.rows()[0].state, live.take_questions(|_| true, at(32)).len()), (State::Running, 1));
     live.tick(at(33), false);
     assert_eq!(live.rows()[0].state, State::Lost);
     assert_eq!(live.rows()[0].late_evidence, 0);
@@ -291,11 +291,11 @@ fn an_answer_gone_waits_for_the_deadline_and_evidence_cancels_it() {
     for cancelled in [false, true] {
         let mut live = prompted();
         live.tick(at(121), false);
-        let asked = live.take_questions(true, at(121));
+        let asked = live.take_questions(|_| true, at(121));
         assert_eq!(live.rows()[0].freshness.reconcile, Some("pending"));
         let [question] = &asked[..] else { panic!("{asked:?}") };
         assert_eq!((question.child_id.as_str(), question.reason.as_str()), ("s", "silence"));
-        assert!(live.take_questions(true, at(121)).is_empty(), "asked once");
+        assert!(live.take_questions(|_| true, at(121)).is_empty(), "asked once");
         live.answer("claude-code/s", "s", Answer::Gone, at(130));
         assert_eq!(live.rows()[0].state, State::Running);
         if cancelled {
@@ -314,7 +314,7 @@ fn an_answer_gone_waits_for_the_deadline_and_evidence_cancels_it() {
 fn no_answer_is_said_and_ends_nothing() {
     let mut live = prompted();
     live.tick(at(121), false);
-    live.take_questions(true, at(121));
+    live.take_questions(|_| true, at(121));
     live.answer("claude-code/s", "s", Answer::None, at(151));
     live.tick(at(10_000), false);
     let row = &live.rows()[0];
@@ -479,7 +479,7 @@ fn an_open_question_a_loss_and_late_evidence_are_told() {
         (&told(&live)["stale"], &told(&live)["reconciliation"]),
         (&json!("silence"), &question("unasked"))
     );
-    live.take_questions(true, at(122));
+    live.take_questions(|_| true, at(122));
     assert_eq!(told(&live)["reconciliation"], question("pending"));
     live.answer("mine/1", "c", Answer::Gone, at(123));
     live.tick(at(152), false);

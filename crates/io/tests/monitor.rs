@@ -30,6 +30,7 @@ fn options(folder: &Path) -> Options {
         content: Content::Titles,
         config: Config { corrections: true, ..Config::default() },
         asks: false,
+        authorities: Vec::new(),
         journal: None,
         batch: Duration::from_millis(16),
     }

@@ -5,6 +5,7 @@
 
 pub mod direct;
 mod emit;
+pub mod hermes;
 mod life;
 mod names;
 mod resume;

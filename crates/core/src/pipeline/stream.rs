@@ -4,7 +4,9 @@
 //! Never: makes a correction again that no journal holds.
 
 use super::{Outcome, Pipeline};
+use crate::bridge::hermes::refused;
 use crate::contract::{Event, Moment, State};
+use crate::project::Status;
 use crate::project::explain::{Origin, Place};
 use crate::reconcile::JournalLine;
 
@@ -63,6 +65,16 @@ impl Pipeline {
         if self.projector.record(&event.source, &event.child_id).is_some() {
             let origin = Origin { place, record: record.unwrap_or(event.kind.as_str()) };
             self.explainer.note(event, outcome, origin, received_at);
+            self.count_refused(event, outcome);
+        }
+    }
+
+    /// What an adapter did not understand of a child stands in its row.
+    fn count_refused(&mut self, event: &Event<'_>, outcome: &Outcome) {
+        let is_news = outcome.as_ref().is_ok_and(|applied| applied.status == Status::Applied);
+        if let Some(code) = refused(event).filter(|_| is_news) {
+            let child = (event.source.to_string(), event.child_id.to_string());
+            *self.beside.entry(child).or_default().diagnostics.entry(code).or_default() += 1;
         }
     }
 
@@ -76,6 +88,7 @@ impl Pipeline {
         let removed = self.projector.forget(before);
         for (source, child) in &removed {
             self.explainer.forget(source, child);
+            self.beside.remove(&(source.to_string(), child.to_string()));
         }
         removed.len()
     }

@@ -100,7 +100,7 @@ pub struct Row {
     pub epoch_conflict: Option<String>,
     /// How many events came after its end.
     pub late_evidence: u64,
-    /// Faults in its journal by their code.
+    /// Faults in its journal, and what an adapter did not understand of it, by their code.
     pub diagnostics: BTreeMap<&'static str, u64>,
     /// Whether its journal has so much that is unknown that the row may be wrong.
     pub degraded: bool,

@@ -6,6 +6,7 @@ pub(crate) mod claude;
 pub(crate) mod codex;
 pub(crate) mod cuts;
 pub(crate) mod display;
+pub(crate) mod hermes;
 pub(crate) mod journals;
 pub(crate) mod projection;
 pub(crate) mod secrets;

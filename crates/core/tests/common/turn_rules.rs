@@ -330,6 +330,9 @@ impl Rules {
 
     fn request(&mut self, event: &Value, turn: Option<String>) -> Result<(), String> {
         let id = owned(&event["request"], "requestId").ok_or("a request has an id")?;
+        if turn.is_none() {
+            self.count("request of no turn");
+        }
         if self.requests.insert(id, turn).is_some() {
             return Err("a request opens once".to_owned());
         }

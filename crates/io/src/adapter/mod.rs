@@ -136,7 +136,12 @@ impl Adapter {
     /// The next thing that was told.
     #[must_use]
     pub fn take(&self) -> Option<Told> {
-        self.exchange.take()
+        let told = self.exchange.take();
+        if matches!(told, Some(Told::Ended(_))) {
+            // Its thread has nothing more to do; what is kept of it goes now, not with the handle.
+            self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        told
     }
 
     /// Writes what waits, closes the input, then sends SIGTERM and SIGKILL when the times are over.

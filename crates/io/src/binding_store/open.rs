@@ -24,6 +24,7 @@ const APPLICATION: i64 = 0x6167_6c62;
 /// What brings a file from each version to the next.
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 /// The version that this program writes.
+#[expect(clippy::cast_possible_wrap, reason = "there are a few")]
 const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Longest pause between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -129,9 +130,9 @@ fn know(path: &Path, head: &Head, must_exist: bool) -> Result<(), BindingFault> 
                 Details { format: Some(version), supported_format: Some(VERSION), ..Details::default() };
             Err(BindingFault::with(BindingCode::NewerFormat, message, details))
         }
-        Head { application: APPLICATION, version: 1.., .. } => Ok(()),
         Head { application: 0, version: 0, objects: 0 } if must_exist => Err(no_store(path, "is empty")),
-        Head { application: 0, version: 0, objects: 0 } => Ok(()),
+        Head { application: APPLICATION, version: 1.., .. }
+        | Head { application: 0, version: 0, objects: 0 } => Ok(()),
         _ => Err(no_store(path, "is a SQLite file of another program")),
     }
 }

@@ -6,7 +6,8 @@
 use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::json;
 use agent_lifecycle_core::runtime::binding::{
-    Binding, BindingCode, BindingFault, Content, Filter, ProductSessionId, may_begin, new_binding,
+    Binding, BindingCode, BindingFault, BindingState, Content, Filter, NativeSessionId, ProductSessionId,
+    may_begin, new_binding,
 };
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde_json::{Map, Value};
@@ -74,7 +75,7 @@ pub(super) fn each(
          AND (?3 IS NULL OR b.runtime_instance_id = ?3) ORDER BY b.product_session_id"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let state = filter.state.map(|state| state.as_str());
+    let state = filter.state.map(BindingState::as_str);
     let mut rows = statement.query((&filter.adapter_id, state, &filter.runtime_instance_id))?;
     while let Some(row) = rows.next()? {
         take(read(row));
@@ -179,7 +180,7 @@ pub(super) fn write(connection: &Connection, binding: &Binding) -> Result<(), ru
         ":id": product_session_id.as_str(),
         ":instance": runtime_instance_id,
         ":adapter": adapter_id,
-        ":native": native_session_id.as_ref().map(|id| id.as_str()),
+        ":native": native_session_id.as_ref().map(NativeSessionId::as_str),
         ":state": state.as_str(),
         ":protocol": protocol,
         ":protocol_version": protocol_version,

@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_lifecycle_core::bridge::Content;
-use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::{JournalId, Outcome, Pipeline, StreamId, Telling};
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::{Row, row_key, rows};
-use agent_lifecycle_core::project::{ChangeSet, Config, Status};
+use agent_lifecycle_core::project::{ChangeSet, Config, Reconciled, Record, Status};
 use agent_lifecycle_core::providers::{Provider, Recognized, Role};
+use agent_lifecycle_core::reconcile::Snapshot;
 
 use super::families::Families;
 use super::hooks::{self, Waiting};
@@ -331,14 +332,29 @@ impl Live {
         }
     }
 
-    /// Questions that were not given to the host yet. With `asks` the host asks, and rows say so.
-    pub fn take_questions(&mut self, asks: bool, now: Moment) -> Vec<super::questions::Asked> {
+    /// Takes a complete snapshot of a source.
+    pub fn reconcile(&mut self, snapshot: &Snapshot, now: Moment) -> Result<Reconciled, Refusal> {
+        let reconciled = self.pipeline.projector_mut().reconcile(snapshot, Some(now));
+        self.keep_corrections();
+        reconciled
+    }
+
+    /// The records that a snapshot was about, as they are now.
+    pub fn records_of<'a>(&'a self, reconciled: &'a Reconciled) -> impl Iterator<Item = &'a Record> {
+        let projector = self.pipeline.projector();
+        reconciled.results.iter().filter_map(|applied| projector.get(applied.record?))
+    }
+
+    /// Questions that were not given to the host yet. Where somebody `asks` of its source, rows say so.
+    pub fn take_questions(
+        &mut self,
+        asks: impl Fn(&str) -> bool,
+        now: Moment,
+    ) -> Vec<super::questions::Asked> {
         let questions = self.questions.take(self.pipeline.projector());
-        if asks {
-            let projector = self.pipeline.projector_mut();
-            for question in &questions {
-                projector.request_reconciliation(&question.source, &question.child_id, &question.reason, now);
-            }
+        let projector = self.pipeline.projector_mut();
+        for question in questions.iter().filter(|question| asks(&question.source)) {
+            projector.request_reconciliation(&question.source, &question.child_id, &question.reason, now);
         }
         questions
     }

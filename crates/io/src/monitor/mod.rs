@@ -19,11 +19,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
-use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::contract::{Event, Moment, Refusal};
 use agent_lifecycle_core::pipeline::{Outcome, Pipeline};
-use agent_lifecycle_core::project::ChangeSet;
 use agent_lifecycle_core::project::explain::Explanation;
 use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_core::project::{ChangeSet, Record};
+use agent_lifecycle_core::reconcile::Snapshot;
 
 pub use options::{Notice, Options};
 pub use questions::{Answer, Asked};
@@ -108,6 +109,20 @@ impl Monitor {
         let outcome = self.shared.live().apply(event, moment(SystemTime::now()));
         self.touch();
         outcome
+    }
+
+    /// Takes a complete snapshot of a source, and gives what `see` makes of the records that it is about.
+    pub fn reconcile<Seen>(
+        &self,
+        snapshot: &Snapshot,
+        see: impl Fn(&Record) -> Seen,
+    ) -> Result<Vec<Seen>, Refusal> {
+        let mut live = self.shared.live();
+        let reconciled = live.reconcile(snapshot, moment(SystemTime::now()))?;
+        let seen = live.records_of(&reconciled).map(see).collect();
+        drop(live);
+        self.touch();
+        Ok(seen)
     }
 
     /// Takes bytes of a stream of a host, by its name.

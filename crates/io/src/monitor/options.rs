@@ -31,6 +31,8 @@ pub struct Options {
     pub config: Config,
     /// Whether somebody asks authorities: then rows say that an answer is waited for.
     pub asks: bool,
+    /// Sources whose own snapshots are asked for, whether or not somebody asks of others.
+    pub authorities: Vec<String>,
     /// A journal of its own, from which it goes on after a restart.
     pub journal: Option<PathBuf>,
     /// Least time between two tellings.

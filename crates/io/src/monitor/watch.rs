@@ -325,7 +325,9 @@ impl Watch {
         if is_slow {
             live.look_beside();
         }
-        let questions = live.take_questions(self.options.asks, reading.now);
+        let Options { asks, authorities, .. } = &self.options;
+        let is_asked = |source: &str| *asks || authorities.iter().any(|named| named == source);
+        let questions = live.take_questions(is_asked, reading.now);
         drop(live);
         self.is_changed = true;
         if !questions.is_empty() {

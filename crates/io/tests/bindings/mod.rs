@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
 use agent_lifecycle_core::runtime::binding::{
-    Binding, BindingCode, Content, Expected, Filter, Mode, NativeSession, ProductSessionId, native_session,
-    new_binding,
+    Binding, BindingCode, Content, Expected, Filter, Mode, NativeSession, NativeSessionId, ProductSessionId,
+    native_session, new_binding,
 };
 use agent_lifecycle_io::binding_store::{Answer, BindingStore, Claimed, Options};
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ pub fn check_history(store: &BindingStore, binding: &Binding) {
     assert_eq!(last["state"], binding.content.state.as_str());
     assert_eq!(
         last.get("nativeSessionId").and_then(Value::as_str),
-        binding.content.native_session_id.as_ref().map(|id| id.as_str())
+        binding.content.native_session_id.as_ref().map(NativeSessionId::as_str)
     );
 }
 

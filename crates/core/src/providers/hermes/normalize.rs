@@ -102,7 +102,16 @@ impl Delegation {
         Self::read(Members { object: &object, repair })
     }
 
-    fn read(members: Members<'_>) -> Result<Self, Refusal> {
+    pub(super) fn ids(members: Members<'_>) -> Result<(String, String), Refusal> {
+        let child_id = members.id(&["child_id", "subagent_id", "childId"], "$.child_id")?;
+        Ok((child_id, members.id(&["session_id", "child_session_id", "sessionId"], "$.session_id")?))
+    }
+
+    pub(super) fn time(members: Members<'_>) -> Result<Timestamp<'static>, Refusal> {
+        members.time(&["observed_at", "observedAt"], "$.observed_at")
+    }
+
+    pub(super) fn read(members: Members<'_>) -> Result<Self, Refusal> {
         let status = members.status()?;
         let is_normalised = members.object.get("type").is_none() && members.object.get("kind").is_some();
         let (kind, state, unfinished) = if is_normalised {
@@ -110,12 +119,13 @@ impl Delegation {
         } else {
             native(members, status.map(|(_, state)| state))?
         };
+        let (child_id, session_id) = Self::ids(members)?;
         Ok(Self {
             kind,
-            child_id: members.id(&["child_id", "subagent_id", "childId"], "$.child_id")?,
-            session_id: members.id(&["session_id", "child_session_id", "sessionId"], "$.session_id")?,
+            child_id,
+            session_id,
             state,
-            observed_at: members.time(&["observed_at", "observedAt"], "$.observed_at")?,
+            observed_at: Self::time(members)?,
             unfinished,
             current_tool: members.text(&["tool_name", "tool", "currentTool"], limits::TOOL_NAME),
             activity: members.text(&["activity", "goal"], ACTIVITY_UNITS),

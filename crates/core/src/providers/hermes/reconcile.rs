@@ -98,7 +98,8 @@ pub struct Input {
     /// When the snapshot was observed.
     pub observed_at: Timestamp<'static>,
     /// Hermes' own word for the state.
-    pub status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
     /// The tool that it uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_tool: Option<String>,
@@ -172,7 +173,7 @@ pub fn reconcile(snapshot: &StatusSnapshot, current: &[Known], misses: &Misses, 
             session_id: entry.session_id.clone(),
             state: entry.state,
             observed_at: snapshot.observed_at.clone(),
-            status: entry.status,
+            status: Some(entry.status),
             current_tool: entry.current_tool.clone(),
             activity: entry.activity.clone(),
         });

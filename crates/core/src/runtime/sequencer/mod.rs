@@ -221,6 +221,8 @@ impl Sequencer {
             Some(_) => Err(Reason::TurnOpen),
             None if self.past.has_turn(&turn_id) => Err(Reason::Repeat),
             None => {
+                // Whoever is asked is there again.
+                self.has_exited = false;
                 self.turn = Some(Turn::new(turn_id));
                 Ok(())
             }

@@ -153,6 +153,7 @@ impl Sequencer {
                 if !self.asked.is_first(&request.id) {
                     return Err(Reason::Repeat);
                 }
+                self.has_exited = false;
                 let said =
                     self.requests_of(is_of_turn, |requests, redactor| requests.open(request, redactor))?;
                 self.say(turn_id.as_deref(), vec![said], out);
