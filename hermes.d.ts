@@ -1,1 +1,2 @@
 export * from "./dist/hermes.js";
+export * from "./dist/hermes-reconciler.js";

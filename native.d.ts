@@ -9,6 +9,82 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A process that was started. */
+export declare class NativeAdapter {
+  /** Starts it; `tell` is called when there is something to take. */
+  constructor(options: NativeAdapterOptions, tell: () => void)
+  /** Writes a message; its number, or the word for why not. */
+  write(message: string): number | 'full' | 'over'
+  /** The next thing that was told. */
+  take(): NativeTold | null
+  /** Ends it in order. */
+  close(): void
+  /** Ends it at once. */
+  stop(): void
+  /** What may be shown of a text. */
+  excerpt(text: string): string
+  /** It has ended: nothing is to be done at the end of the environment. */
+  forget(): void
+}
+
+/** The open requests of one generation of a session. */
+export declare class NativeApprovalRegistry {
+  /** A registry in which nothing is open. */
+  constructor(generation: number, secrets: Array<string>)
+  /** What became of the request in the JSON text, as the JSON text of an object. */
+  open(asked: string): string
+  /** What the answer in the JSON text is told, as the JSON text of an object. */
+  claim(requestId: string, ask: string, answer: string): string
+  /** What became of an answer that was written or was not, as JSON text. */
+  settle(requestId: string, claim: number, written: boolean): string
+  /** The end of a request that took too long, as JSON text. */
+  expire(requestId: string): string
+  /** The ends of the requests that have all of these, as the JSON text of an array. */
+  clear(requestId: string | undefined | null, turnId: string | undefined | null, connection: string | undefined | null, outcome: string): string
+  /** What is open, as the JSON text of an object. */
+  pending(): string
+  /** Hides one more text. */
+  hide(secret: string): void
+}
+
+/** A store that is open, or is being opened. */
+export declare class NativeBindingStore {
+  /** Begins to open the store at `path`. `ready` says what came of it. */
+  constructor(path: string, options?: NativeBindingStoreOptions | undefined | null)
+  /** Whether it could be opened. */
+  ready(): Promise<string>
+  /** Records the binding in a JSON text. */
+  create(binding: string): Promise<string>
+  /** The binding of a session, or `null`. */
+  get(id: string): Promise<string>
+  /** The bindings that the filter in a JSON text lets through. */
+  list(only: string): Promise<string>
+  /** Replaces a binding by that in a JSON text, with options in another. */
+  update(next: string, options: string): Promise<string>
+  /** Takes a session over: `{binding, generation}`. */
+  claim(id: string, repairs: boolean): Promise<string>
+  /** Gives up a generation: whether it was current and claimed. */
+  release(id: string, generation: number): Promise<string>
+  /** What may be shown of a binding, or `null`. */
+  inspect(id: string): Promise<string>
+  /** The entries of a session's history. */
+  history(id: string): Promise<string>
+  /** Keeps the native id in a JSON text: what is kept, and the reservation's name. */
+  reserve(native: string): Promise<string>
+  /** Gives up a reservation: whether there was one. */
+  unreserve(reservation: string): Promise<string>
+  /** Notes the native id in a JSON text as one that nobody is bound to. */
+  orphan(native: string): Promise<string>
+  /** What may be shown of every binding, and the damaged rows. */
+  overview(only: string): Promise<string>
+  /** Checks the file and frees what the dead own. */
+  repair(dryRun: boolean, release?: string | undefined | null): Promise<string>
+  /** Releases what it owns, with short waits only, and ends: for the end of the process. */
+  end(): void
+  /** Takes no more requests; settled when what waited is done and what it owned is released. */
+  close(): Promise<string>
+}
+
 /** The bridge of one session. */
 export declare class NativeBridge {
   /** A bridge that was told nothing. */
@@ -244,6 +320,20 @@ export declare class NativeStatus {
   text(look: NativeLook): string
 }
 
+/** The order of what one generation of a session says. */
+export declare class NativeTurnSequencer {
+  /** A sequencer that saw nothing. */
+  constructor(productSessionId: string, generation: number, nativeTurnIds: boolean, secrets: Array<string>)
+  /** The events that the input in the JSON text makes, as the JSON text of an array. */
+  push(input: string): string
+  /** Hides one more text. */
+  hide(secret: string): void
+  /** The turn that something of the harness belongs to, as the JSON text of an object. */
+  turnOf(nativeTurnId?: string | undefined | null): string
+  /** What became of everything so far, as the JSON text of an object. */
+  stats(): string
+}
+
 /**
  * What is wrong with the agent event in the JSON text of a JavaScript value, as the JSON text of `{issues, cuts}`; nothing
  * where nothing is. An empty array in `text` stands for `undefined`. With `fit`, a display text that is too long is a cut.
@@ -258,6 +348,32 @@ export declare function fallbackTodos(rows: string, now: string, evidence: boole
 
 /** Whether the process that the facts in `record`, a JSON text, name is provably gone. */
 export declare function isProvablyDead(record: string): boolean
+
+/** What is run. */
+export interface NativeAdapterOptions {
+  /** The guard's executable. */
+  guard: string
+  /** The program. */
+  command: string
+  /** Its arguments. */
+  args: Array<string>
+  /** Where it works. */
+  cwd?: string
+  /** Names and values of its environment, in turn. */
+  env: Array<string>
+  /** Bytes of a message. */
+  messageBytes: number
+  /** Texts that are hidden. */
+  secrets: Array<string>
+}
+
+/** How a store is opened; numbers are checked here. */
+export interface NativeBindingStoreOptions {
+  /** Milliseconds that an operation waits for other writers; 5,000 by default. */
+  busyTimeoutMs?: number
+  /** Whether the file must be a store already. */
+  mustExist?: boolean
+}
 
 /** A session whose events are bridged. */
 export interface NativeBridgeOptions {
@@ -411,6 +527,14 @@ export interface NativeStatusOptions {
   content: string
 }
 
+/** What was told, its kind and its content. */
+export interface NativeTold {
+  /** `started`, `messages`, `noise`, `written` or `ended`. */
+  kind: string
+  /** Lines for `messages`, else JSON. */
+  text: string
+}
+
 /** The normalised event in the JSON text of a delegation event, as JSON text. */
 export declare function normalizeDelegation(event: string): string
 
@@ -445,3 +569,6 @@ export declare function statusReport(rows: string, now: string, evidence: boolea
 
 /** What the file at `path` is found to be, as JSON text. */
 export declare function validateFile(path: string): string
+
+/** Writes the embedded guard to a private folder unless it is there; its path. None where none is embedded. */
+export declare function writeGuard(folder: string): string | null

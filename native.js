@@ -835,6 +835,9 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeAdapter = nativeBinding.NativeAdapter
+module.exports.NativeApprovalRegistry = nativeBinding.NativeApprovalRegistry
+module.exports.NativeBindingStore = nativeBinding.NativeBindingStore
 module.exports.NativeBridge = nativeBinding.NativeBridge
 module.exports.NativeFollower = nativeBinding.NativeFollower
 module.exports.NativeHermes = nativeBinding.NativeHermes
@@ -846,6 +849,7 @@ module.exports.NativeProjector = nativeBinding.NativeProjector
 module.exports.NativeRecordDecoder = nativeBinding.NativeRecordDecoder
 module.exports.NativeReplay = nativeBinding.NativeReplay
 module.exports.NativeStatus = nativeBinding.NativeStatus
+module.exports.NativeTurnSequencer = nativeBinding.NativeTurnSequencer
 module.exports.checkAgentEvent = nativeBinding.checkAgentEvent
 module.exports.coreVersion = nativeBinding.coreVersion
 module.exports.fallbackTodos = nativeBinding.fallbackTodos
@@ -859,3 +863,4 @@ module.exports.redactJson = nativeBinding.redactJson
 module.exports.routingDecision = nativeBinding.routingDecision
 module.exports.statusReport = nativeBinding.statusReport
 module.exports.validateFile = nativeBinding.validateFile
+module.exports.writeGuard = nativeBinding.writeGuard

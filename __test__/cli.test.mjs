@@ -276,7 +276,7 @@ test("at 80 columns the state, the outcome and the age stay", () => {
   const script = `
     const { callNative } = require(${JSON.stringify(path.join(root, "dist", "native.js"))});
     const [file, , now] = process.argv.slice(1);
-    const status = callNative((n) => new n.NativeStatus({ paths: [file], active: false, now }));
+    const status = callNative((n) => new n.NativeStatus({ paths: [file], active: false, now, content: "titles" }));
     while (status.step());
     process.stdout.write(status.text({ color: false, width: 60 }));`;
   const { stdout } = spawnSync(process.execPath, ["-e", script, ...args], { encoding: "utf8" });

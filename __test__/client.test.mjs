@@ -33,7 +33,7 @@ for (const [kind, load] of [
       encoding: "utf8",
     });
     assert.equal(stderr, "");
-    assert.deepEqual(JSON.parse(stdout), [["createRowStore", "hostStatus"], []]);
+    assert.deepEqual(JSON.parse(stdout), [["createRowStore", "hostStatus", "treeOf"], []]);
   });
 }
 

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { LifecycleProjector, normalizeLifecycleEvent } from "agent-lifecycle";
+import { JsonlLifecycleJournal, LifecycleProjector, normalizeLifecycleEvent } from "agent-lifecycle";
 import { event, state } from "./support/events.mjs";
 import { blocks, coded, rows, section } from "./support/markdown.mjs";
 
@@ -18,7 +18,7 @@ const sorted = (list) => [...new Set(list)].toSorted();
 
 const members = (text) => rows(text).map(([cell]) => coded(cell)[0]);
 const codesBelow = (heading) => firstCells(section(contract, heading));
-const optionsIn = (text) => sorted(text.match(/--[a-z]+/g) ?? []);
+const optionsIn = (text) => sorted(text.match(/--[a-z-]+/g) ?? []);
 const product = (text) =>
   text.split("*").reduce((before, factor) => before * Number(factor.replaceAll("_", "")), 1);
 const firstCells = (text) => sorted(rows(text).flatMap(([cell]) => coded(cell)));
@@ -81,14 +81,14 @@ test("the example of reconciling.md prints what is said, and its options and cod
   const [example] = blocks(page, "js");
   const { stdout, stderr } = run(["--input-type=module", "--eval", example]);
   assert.equal(stdout + stderr, blocks(page, "text")[0]);
-  const [source] = sources("ts", "reconciler.ts");
+  const source = read("ts/reconciler.ts");
   const [options] = page.split("## When it asks");
   const [, names] = /const OPTIONS = \[([\s\S]*?)\]/.exec(source);
   assert.deepEqual(
     firstCells(options).map((name) => name.split("(")[0]),
     sorted(groups(names, /"(\w+)"/g)),
   );
-  const [, codes] = page.split("## Audit and journal");
+  const codes = section(page, "## Audit and journal");
   assert.deepEqual(firstCells(codes), sorted(groups(source, /code: "(\w+)"/g)));
 });
 
@@ -282,6 +282,89 @@ test("the members of an event, and which of them may be left out, are those of t
     if (name.endsWith("?")) assert.ok(normalizeLifecycleEvent(rest), name);
     else assert.throws(() => normalizeLifecycleEvent(rest), { name: "LifecycleError" }, name);
   }
+});
+
+/** The members of an interface of the types: name, whether it may be left out, type, and the comment before it. */
+function interfaceMembers(file, name) {
+  const [, body] = new RegExp(`export interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(file));
+  const found = body.matchAll(
+    /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?\n? {2}(?:readonly )?(\w+)(\??)(?:: ?|(?=\())([\s\S]*?);(?=\n|$)/g,
+  );
+  return [...found].map(([, comment = "", member, optional, type]) => ({
+    member,
+    optional: optional === "?",
+    type: type.replace(/\s*\|\s*undefined$/, "").trim(),
+    comment,
+  }));
+}
+
+const TYPES = { string: "text", number: "number", boolean: "boolean" };
+
+test("the options of each way in are those of the types and of the check, with type and default", () => {
+  const journals = section(contract, "## The journal");
+  const monitoring = read("docs/monitoring.md");
+  const publishing = read("docs/publishing.md");
+  const [publisherOptions] = publishing.split("| member of a publisher |");
+  let checked = 0;
+  for (const [page, file, name] of [
+    [
+      section(monitoring, "## Options").split("| member of a monitor |")[0],
+      "ts/monitor.ts",
+      "MonitorOptions",
+    ],
+    [section(monitoring, "## A status, once"), "ts/read-status.ts", "ReadStatusOptions"],
+    [publisherOptions, "ts/publisher-file.ts", "OpenPublisherOptions"],
+    [journals.split("| call |")[0], "ts/journal.ts", "JsonlLifecycleJournalOptions"],
+  ]) {
+    const typed = new Map(interfaceMembers(file, name).map((member) => [member.member, member]));
+    const documented = rows(page).map(([cell, ...rest]) => [coded(cell)[0], ...rest]);
+    assert.deepEqual(sorted(documented.map(([option]) => option)), sorted(typed.keys()), name);
+    const [, listed] = /^const OPTIONS = \[([\s\S]*?)\] as const;/m.exec(read(file));
+    assert.deepEqual(sorted(groups(listed, /"(\w+)"/g)), sorted(typed.keys()), name);
+    for (const [option, type, otherwise] of documented) {
+      const { optional, type: real, comment } = typed.get(option);
+      assert.equal(otherwise === "required", !optional, `${name}.${option}: whether it is required`);
+      const plain = TYPES[real];
+      if (plain !== undefined) assert.ok(type.startsWith(plain), `${name}.${option} is ${real}, not ${type}`);
+      if (real.includes("=>")) assert.match(type, /^function/, `${name}.${option}`);
+      const literals = real === "ContentLevel" ? union("ContentLevel") : groups(real, /"(\w+)"/g);
+      if (plain === undefined && !real.includes("=>") && literals.length > 1)
+        assert.deepEqual(
+          sorted(coded(type).map((word) => word.replaceAll('"', ""))),
+          sorted(literals),
+          option,
+        );
+      const [, number] = /([\d,]+)(?: \([^)]*\))? by default/.exec(comment) ?? [];
+      if (number !== undefined) assert.equal(otherwise, number, `${name}.${option}: its default`);
+      checked += 1;
+    }
+  }
+  assert.equal(checked, 12 + 6 + 5 + 4);
+});
+
+test("the methods of a monitor, a publisher and a journal are those of the tables", () => {
+  const named = (text) =>
+    sorted(rows(text).flatMap(([cell]) => coded(cell).map((word) => /\w+/.exec(word)[0])));
+  const [, monitor] = section(read("docs/monitoring.md"), "## Options").split("| member of a monitor |");
+  const ofMonitor = interfaceMembers("ts/monitor.ts", "Monitor").map(({ member }) => member);
+  // `await using` is Symbol.asyncDispose.
+  assert.deepEqual(
+    named(`| x |\n|---|\n${monitor.split("\n").slice(2).join("\n")}`),
+    sorted([...ofMonitor, "await"]),
+  );
+  const [, publisher] = read("docs/publishing.md").split("| member of a publisher |");
+  const published = named(publisher.split("## ")[0].split("\n").slice(2).join("\n"));
+  assert.deepEqual(published, sorted(["source", "publish", "close", "await"]));
+  const [, journal] = section(contract, "## The journal").split("| call |");
+  const methods = Object.getOwnPropertyNames(JsonlLifecycleJournal.prototype).filter(
+    (name) => name !== "constructor",
+  );
+  const [table] = journal.split("\n\n");
+  assert.deepEqual(named(table.split("\n").slice(2).join("\n")), sorted([...methods, "await"]));
+  const { stdout } = run(["dist/cli/main.js", "--help"]);
+  const [command] = /journal rotate .*/.exec(stdout);
+  const said = coded(section(contract, "## The journal")).find((text) => text.includes("journal rotate"));
+  assert.deepEqual(optionsIn(said), optionsIn(command));
 });
 
 test("each path that the architecture names is there", () => {

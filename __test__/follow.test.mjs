@@ -301,8 +301,7 @@ test(
       return following(file);
     });
     await Promise.all(followed.map(({ next }) => next()));
-    // Its own thread, and the one of the system's watcher.
-    assert.deepEqual(threads(), ["agent-lifecycle", "notify-rs inoti"]);
+    assert.deepEqual(threads(), ["agent-lifecycle"]);
     assert.equal(watchers(), before + 1);
     for (const { followed: one } of followed) one.dispose();
     await until(() => threads().length === 0 && watchers() === before);

@@ -319,7 +319,14 @@ test("a folder that is not there, and arguments without sense", (t) => {
   const folder = path.join(home, ".claude");
   const { status, stderr } = hook(home, ["install"]);
   assert.equal(status, 2);
-  assert.ok(stderr.includes(`there is no folder ${folder}`));
+  assert.ok(stderr.includes(`there is no folder ${folder}; create it`));
+  // Without settings there are no hooks, which is no fault of the file.
+  const file = path.join(folder, "settings.json");
+  const asked = hook(home, ["status"]);
+  assert.deepEqual([asked.status, asked.stderr], [1, ""]);
+  assert.equal(asked.stdout, `${file}: not installed (there is no such file)\n`);
+  assert.equal(JSON.parse(hook(home, ["status", "--json"]).stdout).state, "not installed");
+  assert.match(hook(home, ["uninstall"]).stdout, /gone already, nothing was changed/);
   for (const args of [
     [],
     ["instal"],

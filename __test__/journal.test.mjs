@@ -99,6 +99,10 @@ test("a replay gives what was appended, as events and into a projector", async (
   await journal.replayInto(after);
   assert.deepEqual(after.list(), live.list());
   assert.equal((await journal.append(note("e4", "heartbeat"))).journalSequence, rotated.lastSequence + 1);
+  assert.throws(() => new JsonlLifecycleJournal(file, { tornTale: "error" }), /did you mean tornTail/);
+  await assert.rejects(journal.rotate({ sharedWriters: false, kep: 1 }), /did you mean keep/);
+  const nowhere = path.join(path.dirname(file), "no", "j.jsonl");
+  assert.throws(() => new JsonlLifecycleJournal(nowhere), /the folder .*no is not there; create it first$/);
   await assert.rejects(journal.rotate({}), { code: "invalid_option", path: "sharedWriters" });
   await assert.rejects(journal.rotate({ sharedWriters: false, keep: 0 }), {
     code: "invalid_option",

@@ -5,10 +5,10 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSy
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Readable } from "node:stream";
+import * as consumers from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
-import { openMonitor } from "../index.js";
+import { jsonlSession, openMonitor } from "../index.js";
 
 const entry = path.join(import.meta.dirname, "..", "index.js");
 
@@ -200,8 +200,50 @@ test("what is wrong is refused by name", async () => {
   await refused("invalid_option", { sources: [], content: "all" });
   await refused("invalid_option", { sources: [], activeWithinMs: -1 });
   await refused("invalid_argument", { sources: 7 });
+  // The source at fault is named by its place, before anything is opened.
+  const bound = { type: "session", session: { state: "bound" }, bridge: {} };
+  const session = jsonlSession({ binding: {}, source: remote(), mapRecord() {} });
+  for (const [sources, code, at, says] of [
+    ["/work", "invalid_option", "sources", /a list/],
+    [[""], "invalid_option", "sources[0]", /empty/],
+    [["default", "/nowhere/at/all"], "invalid_option", "sources[1]", /is not there/],
+    [["default", { type: "stream" }], "invalid_option", "sources[1].readable", /async iterable/],
+    [["default", { ...bound, session: 1 }], "invalid_option", "sources[1].session", /jsonlSession/],
+    [[bound], "invalid_session", "sources[0].session.binding", /bindAgentSession/],
+    [[{ ...bound, session, bridge: 1 }], "invalid_option", "sources[0].bridge", /bridgeAgentEvents/],
+    [[{ ...bound, session }], "invalid_argument", "sources[0].bridge.source", /must be text/],
+    [
+      [{ ...bound, session, bridge: { source: "", sourceEpoch: "1", sessionId: "s" } }],
+      "invalid_id",
+      "sources[0].bridge.source",
+      /not blank/,
+    ],
+  ]) {
+    await assert.rejects(openMonitor({ sources }), (error) => {
+      assert.deepEqual([error.name, error.code, error.path], ["LifecycleError", code, at]);
+      assert.match(error.message, says);
+      return true;
+    });
+  }
   const signal = AbortSignal.abort();
   await assert.rejects(openMonitor({ sources: [], signal }), { name: "AbortError" });
+});
+
+test("an option that there is not names the one that was meant", async () => {
+  for (const [name, meant] of [
+    ["onchange", "onChange"],
+    ["sorces", "sources"],
+    ["staleAfterMS", "staleAfterMs"],
+    ["jorunal", "journal"],
+    ["x", undefined],
+    ["everything", undefined],
+  ]) {
+    await assert.rejects(openMonitor({ [name]: 1 }), ({ code, path: at, message }) => {
+      assert.deepEqual([code, at], ["invalid_option", name]);
+      assert.equal(/did you mean (\w+)/.exec(message)?.[1], meant, message);
+      return true;
+    });
+  }
 });
 
 test("options of another type are refused before anything is opened", async (t) => {
@@ -324,14 +366,14 @@ test("K3: a script that opens a monitor and never closes it ends", async (t) => 
   assert.deepEqual([code, killed], [0, null]);
 });
 
-test("workers that start a monitor and go at once neither abort nor hang", async (t) => {
-  const folder = temporary(t);
-  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
-  const script = `
-    require(${JSON.stringify(entry)}).openMonitor({ sources: [${JSON.stringify(folder)}] });
-    setTimeout(() => process.exit(), 5);`;
-  for (let round = 0; round < 4; round += 1) {
-    const workers = Array.from({ length: 10 }, () => new Worker(script, { eval: true }));
-    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.on("exit", resolve))));
-  }
+test("workers that start a monitor and go at once neither abort nor hang", async () => {
+  // In a process of their own: an abort would take this one along.
+  const soak = path.join(import.meta.dirname, "..", "benches", "workers.mjs");
+  const child = spawn(process.execPath, [soak, "4", "10"], { stdio: ["ignore", "pipe", "inherit"] });
+  const said = await consumers.text(child.stdout);
+  assert.match(
+    said,
+    /^4 of 4 rounds of 10 workers in .* s: it ended with exit code 0\n40 monitors were started/,
+  );
+  assert.match(said, /^0 workers ended with another exit code than 0/m);
 });

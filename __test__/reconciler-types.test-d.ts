@@ -10,6 +10,11 @@ import {
   LifecycleProjector,
   createReconciler,
 } from "agent-lifecycle";
+import {
+  type HermesRecord,
+  type HermesStatusSnapshot,
+  createHermesDelegationReconciler,
+} from "agent-lifecycle/hermes";
 
 declare const journal: JsonlLifecycleJournal;
 declare const snapshot: LifecycleSnapshot;
@@ -53,3 +58,24 @@ export async function used(): Promise<unknown[]> {
   projector.reconcile(snapshot, { receivedAt: "2026-05-17T22:29:21Z", graceSnapshots: 1 });
   return [...entries, complete, ...questions, asked.status === "unanswered" ? asked.error : asked.reason];
 }
+
+declare const status: HermesStatusSnapshot;
+declare const records: HermesRecord[];
+const hermes = createHermesDelegationReconciler({
+  clock: Date.now,
+  intervalMs: 1000,
+  fetchStatus: async (reason, { signal }) => (reason === "periodic" && signal.aborted ? status : status),
+  current: () => records,
+  onReconciled: ({ inputs, intents }, reason) => console.log(inputs.length, intents.length, reason),
+});
+export const asked: Promise<unknown>[] = [hermes.sessionOpened(), hermes.reconcileIfDue()];
+createHermesDelegationReconciler({
+  intervalMs: 1,
+  fetchStatus: () => status,
+  current: new Map([["k", records[0]!]]),
+});
+const few = { intervalMs: 1, current: records };
+// @ts-expect-error: a snapshot says whether it is complete.
+createHermesDelegationReconciler({ ...few, fetchStatus: () => ({ delegations: [] }) });
+// @ts-expect-error: the records.
+createHermesDelegationReconciler({ intervalMs: 1, fetchStatus: () => status });

@@ -161,6 +161,18 @@ hostStatus({ state: "idle", waitingReason: null });
 // The journal.
 export async function journals(): Promise<unknown[]> {
   const journal = new JsonlLifecycleJournal("j.jsonl", { durability: "os", tornTail: "quarantine" });
+  // What is not known is given as undefined, also under exactOptionalPropertyTypes.
+  const unset = {
+    lockTimeoutMs: undefined,
+    staleLockMs: undefined,
+    durability: undefined,
+    tornTail: undefined,
+  };
+  const plain = new JsonlLifecycleJournal("j.jsonl", unset);
+  await plain.append({ ...beat, sequence: undefined, activity: undefined }, { receivedAt: undefined });
+  await plain.rotate({ sharedWriters: false, keep: undefined });
+  const projection = new LifecycleProjector({ staleAfterMs: undefined, corrections: undefined });
+  await plain.replayInto(projection);
   // @ts-expect-error no such durability
   const unsure = new JsonlLifecycleJournal("j.jsonl", { durability: "maybe" });
   const written: JournalledEvent = await journal.append(beat, { receivedAt: "2026-05-17T22:29:21Z" });

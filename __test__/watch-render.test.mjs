@@ -128,6 +128,16 @@ test("sessions that started last come first, children as they started", () => {
   assert.deepEqual(shownKeys({}), ["new", "new1", "new2", "new2x", "old"]);
 });
 
+const waiting = (kind) =>
+  row(kind, { state: "waiting", waitingReason: kind, attention: { id: kind, kind, since: NOW } });
+
+test("a turn that ended calls for nobody; a permission, a question and a block do", () => {
+  const rows = ["prompt", "permission", "question", "blocked", "other"].map(waiting);
+  const shown = arrange(rows, { ...FIRST_VIEW, filter: "attention" }).map(({ key }) => key);
+  assert.deepEqual(shown.toSorted(), ["blocked", "other", "permission", "question"]);
+  assert.match(draw(rows).lines[0], / 4 want you, 5 sessions,/);
+});
+
 test("a filter keeps what stands above a row that it shows", () => {
   assert.deepEqual(shownKeys({ filter: "active" }), ["new", "new2", "new2x"]);
   assert.deepEqual(shownKeys({ filter: "attention" }), ["new"]);
@@ -156,7 +166,7 @@ test("folding hides what is below and counts it; grouping sets a line before the
 test("the picture at 80 columns", () => {
   const picture = lines(FAMILY, { height: 10 });
   assert.deepEqual(picture, [
-    " 2 sessions, 3 sub-agents, 4 not ended, 1 wants you                         all",
+    " 1 wants you, 2 sessions, 3 sub-agents, 4 not ended                         all",
     "  STATE               TITLE                     DOING             EVIDENCE",
     "› waiting permission  title of new              for 30 s, 1 live  10 s ago",
     "  completed           ├─ title of new1                            lived 30 s",
@@ -374,7 +384,16 @@ test("an explanation names records by their journal and place", () => {
   const evidence = [
     { journal: "/work/a.jsonl", offset: 12, recordType: "assistant", at: NOW, effect: "turn began" },
     { journal: "/work/b.jsonl", offset: 3, recordType: "result", at: NOW, effect: "running", inferred: true },
-    { journal: "", offset: 0, recordType: "process", at: NOW, effect: "failed" },
+    { journal: null, offset: null, recordType: "process", at: NOW, effect: "failed" },
+    {
+      journal: "/work/c.jsonl",
+      offset: 9,
+      recordType: "terminal",
+      at: NOW,
+      effect: "late_evidence",
+      eventId: "e7",
+      sequence: 7,
+    },
   ];
   const one = row("a", {
     state: "failed",
@@ -388,11 +407,19 @@ test("an explanation names records by their journal and place", () => {
     waitingReason: null,
     evidence,
     stale: null,
-    reconciliation: { reason: "stale", deadlineAt: NOW },
+    reconciliation: { reason: "stale", deadlineAt: NOW, asked: "pending" },
+    freshness: { at: NOW, evidence: evidence[1] },
+    lateEvidence: {
+      count: 18,
+      recent: [
+        { eventId: "e7", kind: "terminal", state: "completed", observedAt: NOW, code: "late_evidence" },
+      ],
+    },
   };
   assert.deepEqual(explanationWords(one, why, now), [
     ["title", "title of a"],
     ["key", "a"],
+    ["program", "claude-code 2.1.240 in /work/one"],
     ["state", "failed since 2026-03-02T11:59:30Z (30 s)"],
     ["ended", "exit code 2, cause known"],
     ["evidence", "newest at 2026-03-02T11:59:50Z: 10 s ago"],
@@ -401,7 +428,22 @@ test("an explanation names records by their journal and place", () => {
     ["record", "2026-03-02T12:00:00Z [1] byte 12 assistant: turn began"],
     ["record", "2026-03-02T12:00:00Z [2] byte 3 result: running (in no record: the next step needs it)"],
     ["record", "2026-03-02T12:00:00Z process: failed"],
+    ["record", "2026-03-02T12:00:00Z [3] byte 9 terminal: late_evidence, sequence 7, event e7"],
+    ["fresh by", "2026-03-02T12:00:00Z [2] byte 3 result: running (in no record: the next step needs it)"],
+    ["late", "2026-03-02T12:00:00Z terminal completed: late_evidence, event e7"],
+    ["late", "and 17 before these"],
     ["[1]", "/work/a.jsonl"],
     ["[2]", "/work/b.jsonl"],
+    ["[3]", "/work/c.jsonl"],
   ]);
+  const asked = (word) => {
+    const said = explanationWords(
+      one,
+      { ...why, reconciliation: { ...why.reconciliation, asked: word } },
+      now,
+    );
+    return said.find(([name]) => name === "asked")[1];
+  };
+  assert.match(asked("unasked"), /asked nobody/);
+  assert.match(asked("unanswered"), /no answer came/);
 });

@@ -127,19 +127,30 @@ test("explain says why, by key, id or the beginning of an id", (t) => {
       stale: null,
       reconciliation: null,
       evidence,
+      freshness: { at: "2026-03-02T11:59:30Z", evidence: evidence[0] },
+      lateEvidence: { count: 0, recent: [] },
     },
   };
-  const rows = [row("alpha", { key: "a" }), row("alpine"), row("beta", { title: "x\ny" })];
+  const rows = [
+    row("alpha", { key: "a" }),
+    row("alpine"),
+    row("beta", { title: "x\ny" }),
+    row("gamma", { key: "mine/1#gamma" }),
+    row("delta", { key: "mine/2#delta" }),
+  ];
   const { file } = rowsFile(t, rows, explanations);
   const run = (...args) =>
     spawnSync(process.execPath, [host, "explain", file, ...args], { encoding: "utf8" });
   for (const id of ["a", "alpha", "alph"]) {
     const { stdout, status } = run(id);
     assert.equal(status, 0);
-    assert.match(stdout, /^title +title of alpha\nkey +a\nstate +running since 2026-03-02T11:59:30Z /);
     assert.match(
       stdout,
-      /\nrecord +2026-03-02T11:59:30Z \[1\] byte 12 assistant: turn began\n\[1\] +\/work\/j\[31m\.jsonl\n$/,
+      /^title +title of alpha\nkey +a\nprogram +claude-code .*\nstate +running since 2026-03-02T11:59:30Z /,
+    );
+    assert.match(
+      stdout,
+      /\nrecord +2026-03-02T11:59:30Z \[1\] byte 12 assistant: turn began\nfresh by .*\n\[1\] +\/work\/j\[31m\.jsonl\n$/,
     );
     assert.equal(JSON.parse(run(id, "--json").stdout).explanation.evidence[0].offset, 12);
   }
@@ -150,6 +161,9 @@ test("explain says why, by key, id or the beginning of an id", (t) => {
     several.stderr,
     /^"al" is 2 rows; name one by its key:\n {2}a \(running, title of alpha\)\n {2}alpine /,
   );
+  // A key by its beginning too.
+  assert.match(run("mine/1").stdout, /\nkey +mine\/1#gamma\n/);
+  assert.match(run("mine/").stderr, /^"mine\/" is 2 rows;.*:\n {2}mine\/1#gamma .*\n {2}mine\/2#delta /);
   for (const args of [["nobody"], [], ["a", "--what"]]) assert.equal(run(...args).status, 2, args.join());
 });
 

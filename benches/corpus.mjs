@@ -14,8 +14,11 @@ export const A2 = { make: "varied", lines: 200_000, seed: 2 };
 export const B = { make: "transcript", lines: 20_000, seed: 3 };
 /** Five lines of 16 MiB among small ones. */
 export const C = { make: "huge", lines: 100, huge: 16 * 1024 * 1024, seed: 4 };
+/** Files that are followed, made by follow.mjs each time. */
+export const FOLLOWED = { isMade: true, files: 1000, appends: 200 };
+export const FOLLOWED_IDLE = { isMade: true, files: 1000, seconds: 10 };
 /** A folder of old journals of mixed sizes, made by status.mjs each time. */
-export const FOLDER_OF_JOURNALS = { journals: 2000, seed: 5 };
+export const FOLDER_OF_JOURNALS = { isMade: true, journals: 2000, seed: 5 };
 
 /** What the bytes of a corpus depend on. */
 const MADE_BY = ["corpus.mjs", "transcripts.mjs", "transcript.mjs", "words.mjs"];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import path from "node:path";
-import { A, A2, B, C, FOLDER_OF_JOURNALS, corpusFile } from "./corpus.mjs";
+import { A, A2, B, C, FOLDER_OF_JOURNALS, FOLLOWED, FOLLOWED_IDLE, corpusFile } from "./corpus.mjs";
 
 const ROOT = path.join(import.meta.dirname, "..");
 
@@ -159,6 +159,28 @@ export const ROWS = [
     },
   },
   {
+    name: "follow-latency",
+    title: "1,000 followed files, from an append to who waits for it; ms is the median of 200",
+    what: "appends that are seen",
+    shape: FOLLOWED,
+    script: "follow.mjs",
+    args: ["latency"],
+    variants: {
+      native: "followJournal, the bytes in hand",
+      watch: "fs.watch of the folder, nothing read",
+      reading: "fs.watch of the folder, and reading what is new",
+    },
+  },
+  {
+    name: "follow-idle",
+    title: "1,000 followed files, of which none grows; ms is processor time of a second",
+    what: "seconds of waiting",
+    shape: FOLLOWED_IDLE,
+    script: "follow.mjs",
+    args: ["idle"],
+    variants: { native: "followJournal", nothing: "a Node process that waits" },
+  },
+  {
     name: "journal",
     title: "64 appends at once, durability os, to a journal of 10,000 entries",
     what: "appends",
@@ -194,7 +216,7 @@ export const ROWS = [
 /** Measures a row. `shape` and `rounds` may be smaller ones, for a look at whether it runs. */
 export function measureRow(row, { shape = row.shape, rounds = 9 } = {}) {
   // A folder is made where it is read, and removed.
-  const file = shape.journals === undefined ? corpusFile(shape) : JSON.stringify(shape);
+  const file = shape.isMade ? JSON.stringify(shape) : corpusFile(shape);
   const [command, args] = row.script
     ? [process.execPath, ["--expose-gc", path.join(import.meta.dirname, row.script)]]
     : [

@@ -1,9 +1,6 @@
 // `npm run bench [name...]`: measures the rows whose name begins so, prints the table and writes results.json.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { cpus } from "node:os";
-import path from "node:path";
+import { environment, keep, kept, liveLines } from "./results.mjs";
 import { ROWS, measureRow } from "./rows.mjs";
 
 const names = process.argv.slice(2);
@@ -13,9 +10,7 @@ if (chosen.length === 0) {
   process.exit(1);
 }
 
-const rustc = spawnSync("rustc", ["--version"], { encoding: "utf8" }).stdout.trim();
-const environment = `${cpus()[0].model} x ${cpus().length}, node ${process.version}, ${rustc}`;
-console.log(environment);
+console.log(environment());
 
 const results = [];
 for (const row of chosen) {
@@ -26,10 +21,9 @@ for (const row of chosen) {
   results.push(measured);
   print(measured);
 }
-writeFileSync(
-  path.join(import.meta.dirname, "results.json"),
-  `${JSON.stringify({ environment, results }, null, 2)}\n`,
-);
+keep(results);
+const live = kept().find(({ row }) => row === "live");
+if (live) console.log(`\n${liveLines(live).join("\n")}`);
 
 function print({ row, title, lines, bytes, rounds, variants }) {
   const megabytes = (bytes / 1e6).toFixed(1);
@@ -38,7 +32,7 @@ function print({ row, title, lines, bytes, rounds, variants }) {
   const cells = variants.map(
     ({ title: name, ms, megabytesPerSecond, eventsPerSecond, ratio, least, most }) => [
       name,
-      ms.toFixed(1),
+      ms.toFixed(ms < 10 ? 3 : 1),
       megabytesPerSecond.toFixed(0),
       eventsPerSecond.toFixed(0),
       ratio.toFixed(2),

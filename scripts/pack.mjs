@@ -25,12 +25,21 @@ function stageMain(stage) {
   fs.writeFileSync(path.join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** The platform package of a binary that was built here. */
+/** The platform package of a binary that was built here, with the process guard that is in the binary beside it. */
 function stagePlatform(stage, binary) {
   const [, platform] = binary.split(".");
   copy(at("npm", platform), stage);
   copy(at(binary), path.join(stage, binary));
   copy(at("LICENSE"), path.join(stage, "LICENSE"));
+  const written = require(at(binary)).writeGuard(stage);
+  if (written === null) throw new Error(`${binary} was built without the process guard`);
+  const guard = platform.startsWith("win32") ? "agent-lifecycle-guard.exe" : "agent-lifecycle-guard";
+  fs.renameSync(written, path.join(stage, guard));
+  // Whoever may use the package may run it.
+  fs.chmodSync(path.join(stage, guard), 0o755);
+  const manifest = readJson(path.join(stage, "package.json"));
+  manifest.files.push(guard);
+  fs.writeFileSync(path.join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 function pack(stage, out) {

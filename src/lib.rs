@@ -4,7 +4,9 @@
 //! with code `GenericFailure`, never as an abort of the host. `cargo xtask tidy` refuses an export without it.
 //! A refusal of the core goes through [`error`]; results cross as JSON text, see [`convert`].
 
+pub mod adapter;
 pub mod agent;
+pub mod bindings;
 pub mod bridge;
 pub mod contract;
 mod convert;
@@ -20,6 +22,7 @@ pub mod pipeline;
 pub mod process;
 pub mod projector;
 pub mod redact;
+pub mod runtime;
 pub mod status;
 
 use napi_derive::napi;

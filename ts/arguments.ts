@@ -30,6 +30,21 @@ export function numberOption(value: unknown, name: string): number | undefined {
 }
 
 /**
+ * An option that counts from one: a safe integer of 1 or more, or left out.
+ *
+ * @throws {LifecycleError} `invalid_option` with the option's name as path.
+ */
+export function countOption(value: unknown, name: string): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 1))
+    return value as number | undefined;
+  throw optionFault(name, `${name} must be a safe integer of 1 or more`);
+}
+
+/** The refusal of an option. */
+export const optionFault = (name: string, message: string): LifecycleError =>
+  new LifecycleError("invalid_option", message, { path: name });
+
+/**
  * An option that is true or false, or left out.
  *
  * @throws {LifecycleError} `invalid_option` with the option's name as path.
@@ -92,12 +107,46 @@ export function optionsArgument<T extends object>(
     if (unknown === undefined) return value;
     // A name from the caller: bounded, and nothing that would move a cursor.
     const shown = unknown.slice(0, 64).replaceAll(/\p{C}/gu, "\u{fffd}");
-    const message = `${name} has no member ${JSON.stringify(shown)}; there are ${members.join(", ")}`;
+    const meant = nearest(unknown, members);
+    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+    const message = `${name} has no member ${JSON.stringify(shown)}${hint}; there are ${members.join(", ")}`;
     throw new LifecycleError("invalid_option", message, { path: shown });
   }
   throw new LifecycleError("invalid_argument", `${name} must be an object, not ${typeOf(value)}`, {
     path: name,
   });
+}
+
+/** UTF-16 units of a name that is compared with others. */
+const NAME_UNITS = 64;
+
+/** The one of `names` that `given` is most likely a slip of, where one is near. */
+export function nearest(given: string, names: readonly string[]): string | undefined {
+  if (given.length > NAME_UNITS) return undefined;
+  const [best] = names
+    .map((name) => ({ name, slips: slipsBetween(given.toLowerCase(), name.toLowerCase()) }))
+    .toSorted((a, b) => a.slips - b.slips);
+  return best !== undefined && best.slips <= Math.max(1, Math.floor(given.length / 3))
+    ? best.name
+    : undefined;
+}
+
+/** Characters to be added, left out, changed or swapped with the next until one is the other. */
+function slipsBetween(one: string, other: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const same = one[i - 1] === other[j - 1];
+      let least = Math.min(row[j - 1]! + 1, last[j]! + 1, last[j - 1]! + (same ? 0 : 1));
+      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (isSwap) least = Math.min(least, before[j - 2]! + 1);
+      row.push(least);
+    }
+    [before, last] = [last, row];
+  }
+  return last[other.length]!;
 }
 
 /**

@@ -28,38 +28,38 @@ export interface AgentBridgeOptions {
   /** The session: the root child's id. */
   sessionId: string;
   /** What kind of agent it is, for the rows; by default the source up to its first `/`. */
-  provider?: string;
+  provider?: string | undefined;
   /** `titles` by default. */
-  content?: ContentLevel;
+  content?: ContentLevel | undefined;
   /** Whether somebody else started the session: then it is adopted when it is first seen. False by default. */
-  external?: boolean;
+  external?: boolean | undefined;
   /** Whether everything from its start is told; true by default. */
-  history?: boolean;
+  history?: boolean | undefined;
   /**
    * A projection that knows what an earlier process said of this source, such as one that was replayed from a journal. With the first
    * event the source enters `sourceEpoch`, which must be new, and the session begins its next attempt, `<id>#<n+1>`. Whoever resumes
    * says that the earlier process is gone: a life that has not ended gets its exit. Without anything known it changes nothing.
    */
-  resume?: Pick<LifecycleProjector, "epoch" | "list">;
+  resume?: Pick<LifecycleProjector, "epoch" | "list"> | undefined;
   /** The version of the agent program, for the row of the session. */
-  agentVersion?: string;
+  agentVersion?: string | undefined;
   /** Where the agent works, for the row of the session. */
-  cwd?: string;
+  cwd?: string | undefined;
 }
 
 /** Where an agent event comes from. The same record gives the same event ids, so a second reading changes nothing. */
 export interface AgentEventContext {
   /** When it happened; without it and without `occurredAt`, now. */
-  at?: string;
+  at?: string | undefined;
   /** The turn that it belongs to; without it, the one opened last. */
-  turnId?: string;
+  turnId?: string | undefined;
   /** The id of its record, unique in the session. */
-  uuid?: string;
+  uuid?: string | undefined;
   /** Without `uuid`: its journal and the offset of its line there. Without both, the event is said once. */
-  journal?: string;
-  offset?: number;
+  journal?: string | undefined;
+  offset?: number | undefined;
   /** Its place among the events of its record, from 0. */
-  index?: number;
+  index?: number | undefined;
 }
 
 export interface AgentBridge {

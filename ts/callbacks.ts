@@ -1,4 +1,5 @@
 // The host's callbacks: whatever they throw, or reject with later, is told and costs nothing else.
+import { redact } from "./redact.js";
 
 /** What was thrown, as text. Also where it cannot be turned into text, such as an object without a prototype. */
 export function thrownText(error: unknown): string {
@@ -8,6 +9,9 @@ export function thrownText(error: unknown): string {
     return "what was thrown cannot be shown as text";
   }
 }
+
+/** As {@link thrownText}, without secrets. */
+export const safeText = (error: unknown): string => redact(thrownText(error));
 
 /** Calls, and gives `failed` what the call throws or its promise rejects with. */
 export function guarded(call: () => unknown, failed: (error: unknown) => void): void {

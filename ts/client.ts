@@ -2,6 +2,7 @@
 export type { Capabilities, Capability, LifecycleState, WaitingReason } from "./contract.js";
 export { hostStatus } from "./host-status.js";
 export type { HostStatus } from "./host-status.js";
-export type { Outcome, Row, RowTree } from "./row.js";
+export { treeOf } from "./row.js";
+export type { ChangeSet, Outcome, Row, RowTree } from "./row.js";
 export { createRowStore } from "./row-store.js";
-export type { RowChanges, RowStore } from "./row-store.js";
+export type { RowStore } from "./row-store.js";

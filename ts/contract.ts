@@ -35,13 +35,13 @@ export interface Lineage {
   /** The root of the tree that the child belongs to. */
   rootChildId: string;
   /** The child that started it. */
-  parentChildId?: string;
+  parentChildId?: string | undefined;
   /** Which life of the same thing this is: a safe integer of 0 or more. */
   attempt: number;
   /** Whether somebody else started it and it was adopted. */
   external: boolean;
   /** When it was adopted (RFC 3339 UTC); required where `external` is true. */
-  adoptedAt?: string;
+  adoptedAt?: string | undefined;
 }
 
 /** A JSON value. */
@@ -61,47 +61,49 @@ interface Envelope {
   /** RFC 3339 UTC with seconds and up to 9 fraction digits. */
   observedAt: string;
   /** The place in the source's own order for this child and epoch; only where the source can guarantee it. */
-  sequence?: number;
+  sequence?: number | undefined;
   /** Display text; cut to 512 UTF-16 code units. */
-  activity?: string;
+  activity?: string | undefined;
   /** At most 32 levels and 64 KiB of JSON; secrets in it are redacted. */
-  details?: { [key: string]: Json };
+  details?: { [key: string]: Json } | undefined;
 }
 
 interface Created {
   kind: "created";
   state: "created";
-  waitingReason?: never;
+  waitingReason?: undefined;
 }
 
 interface StateChanged {
   kind: "state_changed";
   state: Exclude<LifecycleState, "created" | "waiting">;
-  waitingReason?: never;
+  waitingReason?: undefined;
 }
 
 interface Waiting {
   kind: "state_changed";
   state: "waiting";
   /** `other` where it is left out. */
-  waitingReason?: WaitingReason;
+  waitingReason?: WaitingReason | undefined;
 }
 
 interface Terminal {
   kind: "terminal";
   state: "completed" | "failed" | "cancelled" | "lost";
-  waitingReason?: never;
+  waitingReason?: undefined;
 }
 
 interface Stateless {
   kind: "activity" | "heartbeat" | "reconciliation" | "diagnostic";
-  state?: never;
-  waitingReason?: never;
+  state?: undefined;
+  waitingReason?: undefined;
 }
 
 /** What a caller may give as an event: capabilities may be left out in part or whole. */
 export type LifecycleEventInput = Envelope &
-  (Created | StateChanged | Waiting | Terminal | Stateless) & { capabilities?: Partial<Capabilities> };
+  (Created | StateChanged | Waiting | Terminal | Stateless) & {
+    capabilities?: Partial<Capabilities> | undefined;
+  };
 
 type Without<Union, Member extends PropertyKey> = Union extends unknown ? Omit<Union, Member> : never;
 

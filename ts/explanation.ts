@@ -1,14 +1,20 @@
 // Why a child is in its state, as the core gives it.
-import type { LifecycleState, WaitingReason } from "./contract.js";
+import type { LifecycleEventKind, LifecycleState, WaitingReason } from "./contract.js";
 
 /** One piece of evidence. */
 export interface Evidence {
-  /** The path of the journal; empty for what hooks and processes said. */
-  readonly journal: string;
+  /** The path of the journal or stream; `null` where it stands in no file: a hook, a process, an authority or the host said it. */
+  readonly journal: string | null;
   /** The offset of the line in it, in bytes. */
-  readonly offset: number;
-  /** The type of the record, as the agent's program calls it; `hook` or `process`. */
+  readonly offset: number | null;
+  /**
+   * The type of the record, as the agent's program calls it; of a schema-v1 event its kind; else `hook`, `process` or `authority`.
+   */
   readonly recordType: string;
+  /** The id of a schema-v1 event of a stream, a publisher or the host. */
+  readonly eventId?: string;
+  /** Its sequence, where it has one. */
+  readonly sequence?: number;
   readonly at: string;
   /** What it did: the state that it led to, `evidence` or `note`; else the code of why it changed nothing. */
   readonly effect: string;
@@ -26,6 +32,24 @@ export interface Explanation {
   readonly evidence: readonly Evidence[];
   /** Why it is stale. */
   readonly stale: string | null;
-  /** The question to an authority that is open. */
-  readonly reconciliation: { readonly reason: string; readonly deadlineAt: string } | null;
+  /** What the freshness of the child itself rests on; no `evidence` where that is not held any more, or an authority gave it. */
+  readonly freshness: { readonly at: string; readonly evidence: Evidence | null };
+  /** The question to an authority that is open. `unasked`: nobody was asked by this program. */
+  readonly reconciliation: {
+    readonly reason: string;
+    readonly deadlineAt: string;
+    readonly asked: "unasked" | "pending" | "unanswered";
+  } | null;
+  /** What came after its end, or an end that came out of order: how many, and the last 16. */
+  readonly lateEvidence: { readonly count: number; readonly recent: readonly LateEvidence[] };
+}
+
+/** An event that came too late to change anything. */
+export interface LateEvidence {
+  readonly eventId: string;
+  readonly kind: LifecycleEventKind;
+  readonly state?: LifecycleState;
+  readonly observedAt: string;
+  /** Why it changed nothing. */
+  readonly code: string;
 }

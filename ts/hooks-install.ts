@@ -38,7 +38,10 @@ export interface SettingsFile {
  */
 export function readSettings(file: string): SettingsFile {
   const folder = path.dirname(path.resolve(file));
-  if (!fs.existsSync(folder)) unusable(file, `there is no folder ${folder}`);
+  if (!fs.existsSync(folder)) {
+    const why = `there is no folder ${folder}; create it, or name another file with --settings`;
+    unusable(file, why);
+  }
   const real = path.join(fs.realpathSync(folder), path.basename(file));
   const target = linked(file, real);
   let stat: fs.Stats;

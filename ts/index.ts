@@ -26,6 +26,18 @@ export type {
 } from "./agent-event.js";
 export { safeAgentString, selectAgentMapping } from "./agent-text.js";
 export type { AgentMapping } from "./agent-text.js";
+export { AdapterProcess, AdapterRequestError, AdapterResponseError } from "./runtime/adapter-process.js";
+export type {
+  AdapterDiagnostic,
+  AdapterNotification,
+  AdapterProcessEnd,
+  AdapterProcessEndReason,
+  AdapterProcessLimits,
+  AdapterProcessOptions,
+  AdapterProcessState,
+  AdapterRequest,
+  AdapterRequestOptions,
+} from "./runtime/adapter-process.js";
 export { bridgeAgentEvents } from "./bridge.js";
 export type {
   AgentBridge,
@@ -60,6 +72,14 @@ export type {
 } from "./error.js";
 export { followJournal } from "./follow.js";
 export type { FollowDiagnostic, FollowJournalOptions, FollowedChunk, FollowedJournal } from "./follow.js";
+export { createHermesDelegationReconciler } from "./hermes-reconciler.js";
+export type {
+  HermesDelegationReconciler,
+  HermesDelegationReconcilerOptions,
+  HermesDiagnostic,
+  HermesReconciled,
+  HermesStatusReason,
+} from "./hermes-reconciler.js";
 export {
   hermesLifecycle,
   normalizeHermesDelegationEvent,
@@ -105,7 +125,7 @@ export type {
   ReplayResult,
   RotateOptions,
 } from "./journal.js";
-export type { Evidence, Explanation } from "./explanation.js";
+export type { Evidence, Explanation, LateEvidence } from "./explanation.js";
 export { openMonitor } from "./monitor.js";
 export type {
   Monitor,
@@ -127,7 +147,6 @@ export type {
   ApplyOptions,
   ApplyResult,
   ApplyStatus,
-  ChangeSet,
   LifecycleProjectorOptions,
   LifecycleRecord,
   ProcessEvidence,
@@ -149,7 +168,106 @@ export type { AuditQuery, Reconciler, ReconcilerDiagnostic, ReconcilerOptions } 
 export { redact } from "./redact.js";
 export type { RedactOptions } from "./redact.js";
 export { treeOf } from "./row.js";
-export type { Outcome, Row, RowTree, StaleReason } from "./row.js";
+export type { ChangeSet, Outcome, Row, RowTree, StaleReason } from "./row.js";
+export { BindingStore } from "./runtime/binding-store.js";
+export type {
+  BindingChange,
+  BindingClaim,
+  BindingContent,
+  BindingDiagnostic,
+  BindingErrorCode,
+  BindingFilter,
+  BindingHistoryEntry,
+  BindingInspection,
+  BindingLocator,
+  BindingLocatorKind,
+  BindingMode,
+  BindingOwnerStatus,
+  BindingRepository,
+  BindingState,
+  BindingStoreOptions,
+  BindingUpdate,
+  BindingUpdateOptions,
+  NativeReservation,
+  NativeSession,
+  NewBinding,
+  RuntimeSessionBinding,
+} from "./runtime/binding.js";
+export { BindingError } from "./runtime/errors.js";
+export type {
+  RuntimeErrorDetails,
+  RuntimeErrorJson,
+  RuntimeErrorOptions,
+  RuntimePhase,
+} from "./runtime/errors.js";
+export type {
+  ApprovalRegistryOptions,
+  ApprovalReply,
+  AskedApproval,
+  AskedUserInput,
+  ClearOutcome,
+  NativeRequestKey,
+  OpenResult,
+  PendingRequests,
+  RequestFilter,
+  RequestRefusal,
+  ResolvedRequest,
+  UserInputAnswer,
+  UserInputAnswers,
+} from "./runtime/approval.js";
+export { bridgeSemanticEvents } from "./runtime/agent-events.js";
+export type { SemanticBridge, SemanticBridgeOptions } from "./runtime/agent-events.js";
+export { ApprovalRegistry } from "./runtime/approval-registry.js";
+export type {
+  DropReason,
+  Observed,
+  ObservedPlace,
+  ObservedText,
+  RequestResolution,
+  TurnDiagnostic,
+  TurnInput,
+  TurnPlace,
+  TurnSequencerOptions,
+  TurnSequencerStats,
+} from "./runtime/observation.js";
+export type {
+  AdapterLifecycleSemanticEvent,
+  AgentRuntimeSemanticEvent,
+  AgentRuntimeSemanticEventKind,
+  ApprovalDecision,
+  ApprovalRequest,
+  ApprovalRequestedSemanticEvent,
+  ApprovalResolvedSemanticEvent,
+  AssistantDeltaSemanticEvent,
+  AssistantMessageSemanticEvent,
+  CompactionEndSemanticEvent,
+  CompactionStartSemanticEvent,
+  DiffUpdatedSemanticEvent,
+  ErrorSemanticEvent,
+  NativeEventSemanticEvent,
+  PlanUpdatedSemanticEvent,
+  ReasoningDeltaSemanticEvent,
+  ReasoningFinishedSemanticEvent,
+  ReasoningStartedSemanticEvent,
+  RequestOutcome,
+  RuntimeUsage,
+  ToolCallSemanticEvent,
+  ToolExecutionFinishedSemanticEvent,
+  ToolExecutionStartedSemanticEvent,
+  ToolExecutionUpdatedSemanticEvent,
+  TurnCompletedSemanticEvent,
+  TurnFailedSemanticEvent,
+  TurnFailure,
+  TurnStartedSemanticEvent,
+  UsageSemanticEvent,
+  UserInputOption,
+  UserInputQuestion,
+  UserInputRequest,
+  UserInputRequestedSemanticEvent,
+  UserInputResolvedSemanticEvent,
+  WarningSemanticEvent,
+} from "./runtime/semantic-event.js";
+export { TurnSequencer } from "./runtime/turn-sequencer.js";
 export { bindAgentSession, defineAgentProvider, jsonlSession } from "./session.js";
 export type {
   AgentBoundSession,

@@ -8,13 +8,13 @@ import { type LifecycleProjector, type RefusedResult, nativeProjector } from "./
 
 export interface JsonlLifecycleJournalOptions {
   /** How long an operation waits for other holders of the lock; 5,000 by default. */
-  lockTimeoutMs?: number;
+  lockTimeoutMs?: number | undefined;
   /** The age from which the lock of a provably dead owner may be taken; 300,000 by default. */
-  staleLockMs?: number;
+  staleLockMs?: number | undefined;
   /** What an acknowledged append survives: a power cut (`fsync`, the default), or the end of the process (`os`). */
-  durability?: "fsync" | "os";
+  durability?: "fsync" | "os" | undefined;
   /** A torn last line blocks appends (`error`, the default), or is copied to `<path>.quarantine-<n>` and cut off. */
-  tornTail?: "error" | "quarantine";
+  tornTail?: "error" | "quarantine" | undefined;
 }
 
 /** An event as it stands in a journal. */
@@ -27,7 +27,7 @@ export type JournalledEvent = LifecycleEvent & {
 
 export interface AppendOptions {
   /** When the event was received, RFC 3339 UTC: what `apply` was given, so that a replay comes to the same. */
-  receivedAt?: string;
+  receivedAt?: string | undefined;
 }
 
 /** What is wrong with a line of a journal. */
@@ -84,7 +84,7 @@ export interface JournalRepair {
 
 export interface RotateOptions {
   /** How many old files are kept, the newest ones; all by default. */
-  keep?: number;
+  keep?: number | undefined;
   /**
    * Confirms that every program that writes this journal opens it by name under the lock and goes on from its last
    * `journalSequence`. Other writers would go on in the old file.
@@ -145,6 +145,8 @@ interface Waiting {
 }
 
 const PROBLEMS = 32;
+const OPTIONS = ["lockTimeoutMs", "staleLockMs", "durability", "tornTail"] as const;
+const ROTATE_OPTIONS = ["keep", "sharedWriters"] as const;
 
 /** What is to be done for each open journal when the process or the worker thread ends: no cleanup hook runs on `process.exit`. */
 const ends = new Set<() => void>();
@@ -179,7 +181,7 @@ export class JsonlLifecycleJournal {
    */
   constructor(path: string, options?: JsonlLifecycleJournalOptions) {
     const file = textArgument(path, "path");
-    const given = optionsArgument(options, "options");
+    const given = optionsArgument(options, "options", OPTIONS);
     const set = Object.entries({
       lockTimeoutMs: numberOption(given.lockTimeoutMs, "lockTimeoutMs"),
       staleLockMs: numberOption(given.staleLockMs, "staleLockMs"),
@@ -266,7 +268,7 @@ export class JsonlLifecycleJournal {
 
   /** Begins the journal anew with a checkpoint of what was in it; the old file gets the name `<path>.<n>`. */
   async rotate(options: RotateOptions): Promise<JournalRotation> {
-    const { keep, sharedWriters } = optionsArgument(options, "options");
+    const { keep, sharedWriters } = optionsArgument(options, "options", ROTATE_OPTIONS);
     const kept = numberOption(keep, "keep");
     if (sharedWriters !== false)
       throw new LifecycleError(
@@ -367,7 +369,7 @@ function faultError({ code, message, path, outcomeUnknown, sequences }: FaultVie
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|\+00:00)$/;
 
 function receivedAt(options: AppendOptions | undefined): string {
-  const text = optionalText(optionsArgument(options, "options").receivedAt, "receivedAt");
+  const text = optionalText(optionsArgument(options, "options", ["receivedAt"]).receivedAt, "receivedAt");
   if (text === undefined) return "";
   if (TIME.test(text) && !Number.isNaN(Date.parse(text))) return text;
   throw new LifecycleError(

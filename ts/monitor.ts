@@ -14,7 +14,7 @@ import {
   set,
 } from "./arguments.js";
 import { authority } from "./authority.js";
-import { type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
+import { type AgentBridge, type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
 import { bytesOf } from "./bytes.js";
 import { guarded, reporter, thrownText } from "./callbacks.js";
 import { lifetimeOf } from "./cancellation.js";
@@ -30,10 +30,9 @@ import {
 } from "./hermes-source.js";
 import { type Native, callNative } from "./native.js";
 import { observeJsonlSession } from "./observe.js";
-import type { ChangeSet } from "./projector.js";
 import { isReadable, readAll } from "./read-all.js";
-import { type Row, type RowTree, treeOf } from "./row.js";
-import type { AgentJsonlSession, CancellationSignal } from "./session.js";
+import { type ChangeSet, type Row, type RowTree, treeOf } from "./row.js";
+import { type AgentJsonlSession, type CancellationSignal, jsonlSession } from "./session.js";
 import { stateDirectory } from "./state-directory.js";
 
 /** What a monitor watches. */
@@ -247,7 +246,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
   try {
     const feeds = [
       ...streams.map((stream) => feed(native, stream, ended.signal)),
-      ...sessions.map(({ session, bridge }) => follow(native, session, bridge, ended.signal, report)),
+      ...sessions.map((session) => follow(native, session, ended.signal, report)),
     ];
     for (const running of feeds) {
       running.catch((error: unknown) => {
@@ -294,43 +293,81 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
 }
 
 function sourcesOf(sources: MonitorOptions["sources"]) {
+  if (typeof sources === "string" && sources !== "default")
+    refuseSource("sources", 'must be "default" or a list; one path alone is a list too: [path]');
   const listed = sources === undefined || sources === "default" ? ["default" as const] : sources;
   const paths: string[] = [];
   const streams: Extract<MonitorSource, { type: "stream" }>[] = [];
-  const sessions: Extract<MonitorSource, { type: "session" }>[] = [];
+  const sessions: Session[] = [];
   const hermes: HermesMonitorSource[] = [];
   let isDefault = false;
+  let at = 0;
   for (const source of iterableArgument(listed as Iterable<MonitorSource>, "sources")) {
+    const place = `sources[${at}]`;
+    at += 1;
     if (source === "default") isDefault = true;
-    else if (typeof source === "string") paths.push(source);
-    else if (source?.type === "stream") streams.push(streamOf(source));
-    else if (source?.type === "session") sessions.push(source);
-    else if (source?.type === "hermes") hermes.push(hermesSource(source));
+    else if (typeof source === "string") paths.push(pathOf(source, place));
+    else if (source?.type === "stream") streams.push(streamOf(source, place));
+    else if (source?.type === "session") sessions.push(sessionOf(source, place));
+    else if (source?.type === "hermes") hermes.push(within(place, () => hermesSource(source)));
     else {
-      const message =
-        "a source is default, a path, {type: stream, readable}, {type: session, session, bridge} or {type: hermes, source, sourceEpoch, fetchStatus}";
-      throw new LifecycleError("invalid_option", message, { path: "sources" });
+      refuseSource(
+        place,
+        "must be default, a path, {type: stream, readable}, {type: session, session, bridge} or {type: hermes, source, sourceEpoch, fetchStatus}",
+      );
     }
   }
-  for (const path of paths) {
-    if (!existsSync(path) && !path.endsWith(".jsonl")) {
-      const message = `${path} is not there; only a file whose name ends in .jsonl is waited for`;
-      throw new LifecycleError("invalid_option", message, { path: "sources" });
-    }
-  }
-  if (new Set(hermes.map(({ source }) => source)).size < hermes.length) {
-    const message = "two Hermes have the same source; give each its own";
-    throw new LifecycleError("invalid_option", message, { path: "sources" });
-  }
+  if (new Set(hermes.map(({ source }) => source)).size < hermes.length)
+    refuseSource("sources", "must give each Hermes a source of its own");
   return { isDefault, paths, streams, sessions, hermes };
+}
+
+function refuseSource(place: string, message: string): never {
+  throw new LifecycleError("invalid_option", `${place} ${message}`, { path: place });
+}
+
+function pathOf(path: string, place: string): string {
+  if (path === "") refuseSource(place, "is empty; name a file or a folder");
+  if (!existsSync(path) && !path.endsWith(".jsonl"))
+    refuseSource(place, `is not there: ${path}; only a file whose name ends in .jsonl is waited for`);
+  return path;
 }
 
 type Stream = Extract<MonitorSource, { type: "stream" }>;
 
-function streamOf(source: Stream): Stream {
-  optionalText(source.host, "host");
+function streamOf(source: Stream, place: string): Stream {
+  optionalText(source.host, `${place}.host`);
   if (isReadable(source.readable)) return source;
-  throw new LifecycleError("invalid_option", "readable must be an async iterable", { path: "readable" });
+  return refuseSource(`${place}.readable`, "must be an async iterable");
+}
+
+interface Session {
+  session: AgentJsonlSession;
+  bridge: AgentBridge;
+}
+
+/** What is wrong with a session or its bridge is said at once, not when its first record comes. */
+function sessionOf(source: Extract<MonitorSource, { type: "session" }>, place: string): Session {
+  const { session, bridge } = source;
+  if (session?.state !== "bound") refuseSource(`${place}.session`, "must be what jsonlSession gives");
+  if (typeof bridge !== "object" || bridge === null)
+    refuseSource(`${place}.bridge`, "must be the options of bridgeAgentEvents");
+  return {
+    session: within(`${place}.session`, () => jsonlSession(session)),
+    bridge: within(`${place}.bridge`, () => bridgeAgentEvents(bridge)),
+  };
+}
+
+/** An error of a part of the options, with where that is. */
+function within<T>(place: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof LifecycleError)) throw error;
+    const member = error.path?.replace(/^\$\.?/, "");
+    const path = member ? `${place}.${member}` : place;
+    throw new LifecycleError(error.code, `${place}: ${error.message}`, { path, cause: error });
+  }
 }
 
 let streamCount = 0;
@@ -350,12 +387,10 @@ async function feed(
 
 async function follow(
   native: Native.NativeMonitor,
-  session: AgentJsonlSession,
-  options: AgentBridgeOptions,
+  { session, bridge }: Session,
   signal: AbortSignal,
   report: (diagnostic: MonitorDiagnostic) => void,
 ): Promise<void> {
-  const bridge = bridgeAgentEvents(options);
   await observeJsonlSession(session, {
     signal,
     publish: (event) => {

@@ -33,11 +33,18 @@ function load(): typeof Native {
   }
 }
 
-function missingMessage(): string {
+/** The package that holds the addon and the process guard for this platform. */
+export function platformPackage(): string {
   const { platform, arch } = process;
   const libc = platform === "linux" ? linuxLibc() : undefined;
   const abi = platform === "win32" ? "msvc" : libc === "glibc" ? "gnu" : libc;
-  const name = ["agent-lifecycle", platform, arch, abi].filter(Boolean).join("-");
+  return ["agent-lifecycle", platform, arch, abi].filter(Boolean).join("-");
+}
+
+function missingMessage(): string {
+  const { platform, arch } = process;
+  const libc = platform === "linux" ? linuxLibc() : undefined;
+  const name = platformPackage();
   const where = `platform ${platform}, arch ${arch}, libc ${libc ?? "not applicable"}`;
   const { version, optionalDependencies: prebuilt } = require("../package.json") as Manifest;
   const fix =

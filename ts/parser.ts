@@ -23,7 +23,7 @@ export interface Diagnostic {
 
 export interface JsonlLifecycleParserOptions {
   /** Longer lines are dropped and reported; 262,144 by default, clamped to 1 byte..64 MiB. */
-  maxLineBytes?: number;
+  maxLineBytes?: number | undefined;
 }
 
 /**

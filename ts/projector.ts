@@ -22,7 +22,7 @@ import {
 import { LifecycleError } from "./error.js";
 import { type Native, callNative } from "./native.js";
 import type { Diagnostic } from "./parser.js";
-import { type Row, type RowTree, treeOf } from "./row.js";
+import { type ChangeSet, type Row, type RowTree, treeOf } from "./row.js";
 import type { AuditEntry, LifecycleSnapshot, OpenQuestion, ReconcileResult } from "./snapshot.js";
 
 export type { AuditEntry, LifecycleSnapshot, ReconcileResult } from "./snapshot.js";
@@ -144,35 +144,23 @@ export interface ApplyJsonlResult {
 export interface ProcessEvidence {
   pid: number;
   /** `yes` only where it is the very process that was recorded; `unknown` by default. */
-  alive?: "yes" | "no" | "unknown";
-}
-
-/** What changed since a cursor. */
-export interface ChangeSet {
-  /** What to ask with next time. */
-  cursor: string;
-  /** Rows that are new or other than before. */
-  upserted: Row[];
-  /** Keys of rows that are gone. */
-  removed: string[];
-  /** Whether `upserted` is everything there is, and whatever else was known is void. */
-  reset: boolean;
+  alive?: "yes" | "no" | "unknown" | undefined;
 }
 
 export interface LifecycleProjectorOptions {
   /** Milliseconds without evidence after which a child is stale; 120,000 by default. */
-  staleAfterMs?: number;
+  staleAfterMs?: number | undefined;
   /** Milliseconds that an authority has to answer; 30,000 by default. */
-  reconcileDeadlineMs?: number;
+  reconcileDeadlineMs?: number | undefined;
   /** Complete snapshots in a row that leave a child out before it is stale; 2 by default. */
-  graceSnapshots?: number;
+  graceSnapshots?: number | undefined;
   /** Whether corrections are kept for `takeCorrections`; not by default. Who sets it has to take them, for they are kept until then. */
-  corrections?: boolean;
+  corrections?: boolean | undefined;
 }
 
 export interface ApplyOptions {
   /** When the event reached this program (RFC 3339 UTC): a future `observedAt` does not count beyond it. */
-  receivedAt?: string;
+  receivedAt?: string | undefined;
 }
 
 export interface ReconcileOptions extends ApplyOptions {
@@ -269,7 +257,10 @@ export class LifecycleProjector {
    * Applies the events that `chunk` completes; a line that is not complete is held until its rest comes. With `end` the stream is
    * over: what is held is reported as `truncated`.
    */
-  applyJsonl(chunk: Uint8Array | string, options?: ApplyOptions & { end?: boolean }): ApplyJsonlResult {
+  applyJsonl(
+    chunk: Uint8Array | string,
+    options?: ApplyOptions & { end?: boolean | undefined },
+  ): ApplyJsonlResult {
     const bytes = bytesOf(chunk);
     const given = optionsArgument(options, "options", ["receivedAt", "end"]);
     const received = optionalText(given.receivedAt, "receivedAt");

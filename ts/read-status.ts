@@ -7,6 +7,7 @@ import {
   optionalText,
   optionsArgument,
   set,
+  textArgument,
 } from "./arguments.js";
 import type { ContentLevel } from "./bridge.js";
 import { LifecycleError } from "./error.js";
@@ -41,6 +42,13 @@ export interface StatusRead {
   /** Faults by their code, and what could not be read, by path. */
   readonly diagnostics: {
     readonly counts: { readonly [code: string]: number };
+    /** The first 32 files behind the counts, with their own. */
+    readonly files: readonly {
+      readonly path: string;
+      readonly counts: { readonly [code: string]: number };
+    }[];
+    /** The files of sessions that named paths are only a part of. */
+    readonly parents: readonly string[];
     readonly unsupported: readonly string[];
     readonly unrecognized: readonly string[];
     readonly missing: readonly string[];
@@ -60,7 +68,11 @@ const OPTIONS = ["sources", "activeWithinMs", "content", "active", "now", "home"
  */
 export async function readStatus(options?: ReadStatusOptions): Promise<StatusRead> {
   const given = optionsArgument(options, "options", OPTIONS);
-  const paths = given.sources === undefined ? [] : [...iterableArgument(given.sources, "sources")];
+  const paths = [...iterableArgument(given.sources ?? [], "sources")].map((source, at) => {
+    const place = `sources[${at}]`;
+    if (textArgument(source, place) !== "") return source;
+    throw new LifecycleError("invalid_option", `${place} is empty; name a file or a folder`, { path: place });
+  });
   const now = optionalText(given.now, "now");
   const home = optionalText(given.home, "home") ?? homedir();
   const native: Native.NativeStatusOptions = {

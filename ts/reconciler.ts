@@ -2,18 +2,18 @@
 // Reconciliation on a schedule: one owner for each source, who asks its authority and takes what it says.
 import {
   booleanOption,
+  countOption,
   functionOption,
-  numberOption,
+  optionFault,
   optionalText,
   optionsArgument,
   set,
   textArgument,
 } from "./arguments.js";
-import { guarded, reporter, thrownText } from "./callbacks.js";
+import { guarded, reporter, safeText } from "./callbacks.js";
 import { LifecycleError } from "./error.js";
 import type { JsonlLifecycleJournal } from "./journal.js";
 import { LifecycleProjector, type RefusedResult, keepsCorrections } from "./projector.js";
-import { redact } from "./redact.js";
 import type { AuditEntry, LifecycleSnapshot, ReconcileResult } from "./snapshot.js";
 import { type Asked, type SnapshotReason, duration, snapshotSchedule } from "./snapshot-schedule.js";
 
@@ -124,20 +124,24 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   /** Puts the open questions to the authority. Those that it did not answer before stay so until it does. */
   function ask() {
     corrections.write();
-    for (const { childId, reason, asked } of projector.questions(source))
-      if (asked === undefined) projector.requestReconciliation(source, childId, reason, now());
-    put = new Map(projector.questions(source).map(({ childId, deadlineAt }) => [childId, deadlineAt]));
+    let open = projector.questions(source);
+    const unasked = open.filter(({ asked }) => asked === undefined);
+    for (const { childId, reason } of unasked)
+      projector.requestReconciliation(source, childId, reason, now());
+    if (unasked.length > 0) open = projector.questions(source);
+    put = new Map(open.map(({ childId, deadlineAt }) => [childId, deadlineAt]));
     corrections.write();
   }
   /** Of what was put to the authority, what is still open got no answer. */
   function noteUnanswered() {
-    for (const { childId, deadlineAt } of projector.questions(source))
-      if (put.get(childId) === deadlineAt) projector.reconciliationUnanswered(source, childId, now());
+    for (const { childId, deadlineAt, asked } of projector.questions(source))
+      if (asked !== "unanswered" && put.get(childId) === deadlineAt)
+        projector.reconciliationUnanswered(source, childId, now());
     corrections.write();
   }
   const told = (name: string, call: () => unknown) =>
     guarded(call, (error) =>
-      report({ code: "callback_failed", message: `${name} failed: ${shown(error)}`, error }),
+      report({ code: "callback_failed", message: `${name} failed: ${safeText(error)}`, error }),
     );
   function take(snapshot: LifecycleSnapshot, reason: SnapshotReason): ReconcileResult {
     const of = (snapshot as Partial<LifecycleSnapshot> | null | undefined)?.source;
@@ -159,7 +163,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     take,
     unanswered(error, reason) {
       noteUnanswered();
-      const message = `no snapshot (asked for: ${reason}): ${shown(error)}`;
+      const message = `no snapshot (asked for: ${reason}): ${safeText(error)}`;
       report({ code: "snapshot_unanswered", message, error });
     },
     intervalMs: given.intervalMs,
@@ -208,7 +212,7 @@ function correctionsWriter(
 ) {
   let written: Promise<unknown> = Promise.resolve();
   const failed = (error: unknown, count: number) => {
-    const message = `${count} corrections are not known to be in the journal: ${shown(error)}`;
+    const message = `${count} corrections are not known to be in the journal: ${safeText(error)}`;
     report({ code: "journal_failed", message, error });
   };
   async function append(journalled: NonNullable<typeof journal>) {
@@ -235,28 +239,25 @@ function judged(options: ReconcilerOptions) {
   const given = optionsArgument(options, "options", OPTIONS);
   const { projector, journal } = given;
   if (!(projector instanceof LifecycleProjector))
-    throw refuse("projector", "projector must be a LifecycleProjector");
+    throw optionFault("projector", "projector must be a LifecycleProjector");
   const source = textArgument(given.source, "source").trim();
-  if (source === "") throw refuse("source", "source must name whose children are reconciled");
+  if (source === "") throw optionFault("source", "source must name whose children are reconciled");
   const fetchSnapshot = functionOption(given.fetchSnapshot, "fetchSnapshot");
-  if (fetchSnapshot === undefined) throw refuse("fetchSnapshot", "fetchSnapshot must be a function");
-  const graceSnapshots = numberOption(given.graceSnapshots, "graceSnapshots");
-  if (graceSnapshots !== undefined && !(Number.isSafeInteger(graceSnapshots) && graceSnapshots >= 1))
-    throw refuse("graceSnapshots", "graceSnapshots must be a safe integer of 1 or more");
+  if (fetchSnapshot === undefined) throw optionFault("fetchSnapshot", "fetchSnapshot must be a function");
   if (journal !== undefined && typeof (journal as Partial<typeof journal> | null)?.appendMany !== "function")
-    throw refuse("journal", "journal must have appendMany, as JsonlLifecycleJournal has");
+    throw optionFault("journal", "journal must have appendMany, as JsonlLifecycleJournal has");
   if (journal !== undefined && !keepsCorrections(projector))
-    throw refuse("journal", "a journal needs a projector that is made with corrections: true");
+    throw optionFault("journal", "a journal needs a projector that is made with corrections: true");
   const clock = functionOption(given.clock, "clock");
   if (clock !== undefined && Number.isNaN(new Date(clock()).getTime()))
-    throw refuse("clock", "clock must give milliseconds since 1970");
+    throw optionFault("clock", "clock must give milliseconds since 1970");
   return {
     projector,
     source,
     fetchSnapshot,
     intervalMs: duration(given.intervalMs, "intervalMs"),
     deadlineMs: given.deadlineMs === undefined ? undefined : duration(given.deadlineMs, "deadlineMs"),
-    grace: set("graceSnapshots", graceSnapshots),
+    grace: set("graceSnapshots", countOption(given.graceSnapshots, "graceSnapshots")),
     onAudit: functionOption(given.onAudit, "onAudit"),
     onReconciled: functionOption(given.onReconciled, "onReconciled"),
     onDiagnostic: functionOption(given.onDiagnostic, "onDiagnostic"),
@@ -265,8 +266,6 @@ function judged(options: ReconcilerOptions) {
     clock,
   };
 }
-
-const refuse = (path: string, message: string) => new LifecycleError("invalid_option", message, { path });
 
 /** Makes the caller the owner of a source. */
 function own(projector: LifecycleProjector, source: string): void {
@@ -300,6 +299,3 @@ function auditOf(projector: LifecycleProjector, source: string, query: AuditQuer
   );
   return { entries, complete: count === recent.length };
 }
-
-/** What was thrown, as text without secrets. */
-const shown = (error: unknown): string => redact(thrownText(error));

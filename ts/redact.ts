@@ -5,7 +5,7 @@ import { callNative } from "./native.js";
 
 export interface RedactOptions {
   /** Texts to hide wherever they occur, of 8 UTF-16 code units or more each. */
-  secrets?: readonly string[];
+  secrets?: readonly string[] | undefined;
 }
 
 /**

@@ -1,19 +1,7 @@
 // The rows of a monitor in another process: fed with its changes, read by whatever draws them. Loads no addon.
 import { LifecycleError } from "./error.js";
 import { inTreeOrder } from "./row-order.js";
-import type { Row } from "./row.js";
-
-/** What changed, as a monitor says it: `onChange`, and `changesSince(cursor)`. */
-export interface RowChanges {
-  /** The state that these changes lead to. */
-  cursor: string;
-  /** Rows that are new or other than before, whole. */
-  upserted: readonly Row[];
-  /** Keys of rows that are gone. */
-  removed: readonly string[];
-  /** `upserted` is all there is: rows that are not among them are gone. */
-  reset: boolean;
-}
+import type { ChangeSet, Row } from "./row.js";
 
 /** The rows as they are after all changes so far. */
 export interface RowStore {
@@ -24,7 +12,7 @@ export interface RowStore {
    *
    * @throws {LifecycleError} `invalid_argument` for what are no changes; the rows are as before.
    */
-  apply(changes: RowChanges): boolean;
+  apply(changes: ChangeSet): boolean;
   /**
    * All rows in the order of a monitor's `rows()`: roots as they started, each with those below it. Frozen, and the same array until
    * a row changes; a row that did not change is the same object in each snapshot.
@@ -50,7 +38,7 @@ export function createRowStore(): RowStore {
   const seen = new Set<string>();
   const listeners = new Set<{ call: () => void }>();
 
-  function apply(changes: RowChanges): boolean {
+  function apply(changes: ChangeSet): boolean {
     check(changes);
     if (seen.has(changes.cursor)) return false;
     const next = changes.reset ? new Map<string, Row>() : new Map(rows);
@@ -106,7 +94,7 @@ function refuse(path: string, what: string): never {
   throw new LifecycleError("invalid_argument", `${path} must be ${what}`, { path });
 }
 
-function check(changes: RowChanges): void {
+function check(changes: ChangeSet): void {
   if (typeof changes !== "object" || changes === null) refuse("changes", "an object");
   const { cursor, upserted, removed, reset } = changes;
   if (typeof cursor !== "string") refuse("changes.cursor", "text");

@@ -96,10 +96,25 @@ export interface Row {
   diagnostics: Record<string, number>;
   /** Whether more than 20 % of its journal's records were of unknown types. */
   degraded: boolean;
-  /** What wants a person's attention; nothing of a sub-agent whose root has ended. */
+  /**
+   * What a person can do something about; nothing of a sub-agent whose root has ended. Of kind `prompt` it is no call: a turn ended, and
+   * the session waits as long as its user likes.
+   */
   attention: { id: string; kind: WaitingReason; since: string } | null;
   /** What the host attached. */
   host: null;
+}
+
+/** What changed: what a monitor's `onChange` gets, and what `changesSince(cursor)` of a monitor or a projector gives. */
+export interface ChangeSet {
+  /** The state that these changes lead to, and what to ask with next time. */
+  cursor: string;
+  /** Rows that are new or other than before, whole. */
+  upserted: Row[];
+  /** Keys of rows that are gone. */
+  removed: string[];
+  /** `upserted` is all there is: rows that are not among them are gone. */
+  reset: boolean;
 }
 
 /** A row with those below it. */

@@ -17,15 +17,15 @@ export interface AgentJournalHandle {
 
 /** A process, or a file, or both: what a host has seen of a session. */
 export type AgentSessionEvidence =
-  | { readonly process: AgentProcessEvidence; readonly file?: AgentFileEvidence }
-  | { readonly file: AgentFileEvidence; readonly process?: AgentProcessEvidence };
+  | { readonly process: AgentProcessEvidence; readonly file?: AgentFileEvidence | undefined }
+  | { readonly file: AgentFileEvidence; readonly process?: AgentProcessEvidence | undefined };
 
 /** The process that runs the session. */
 export interface AgentProcessEvidence {
   /** A safe integer of 1 or more. */
   readonly pid: number;
   /** When it started, as `occurredAt` of an event: it tells the process from a later one with the same pid. */
-  readonly startedAt?: string;
+  readonly startedAt?: string | undefined;
 }
 
 /** The file that the session writes. */
@@ -41,14 +41,14 @@ export interface AgentSessionBinding {
   /** The provider version that the records are mapped for: 1 to 256 UTF-16 code units. */
   readonly mappingVersion: string;
   /** The session's root journal, where it has one. */
-  readonly journal?: AgentJournalHandle;
+  readonly journal?: AgentJournalHandle | undefined;
   /** What the host wants to find again; nobody else looks at it. */
   readonly opaque: unknown;
 }
 
 /** What `bindAgentSession` wants. */
 export interface AgentSessionBindingRequest extends Omit<AgentSessionBinding, "opaque"> {
-  readonly opaque?: unknown;
+  readonly opaque?: unknown | undefined;
   readonly evidence: AgentSessionEvidence;
 }
 

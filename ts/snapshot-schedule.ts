@@ -1,6 +1,6 @@
 // When an authority is asked for a snapshot: at session open, at a reconnect, at an interval, and while a question is open.
+import { optionFault } from "./arguments.js";
 import { guarded, warnOf } from "./callbacks.js";
-import { LifecycleError } from "./error.js";
 
 /** Why a snapshot is asked for; `question`: the state of a child is in doubt. */
 export type SnapshotReason = "session_open" | "reconnect" | "periodic" | "question";
@@ -166,7 +166,5 @@ export function snapshotSchedule<Answer, Taken>(
  */
 export function duration(value: unknown, name: string): number {
   if (typeof value === "number" && value > 0 && Number.isFinite(value)) return value;
-  throw new LifecycleError("invalid_option", `${name} must be a positive and finite number of milliseconds`, {
-    path: name,
-  });
+  throw optionFault(name, `${name} must be a positive and finite number of milliseconds`);
 }

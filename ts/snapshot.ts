@@ -30,13 +30,13 @@ export interface SnapshotChild {
   childId: string;
   state: LifecycleState;
   /** Only with state `waiting`; the known one stays where it is left out and the state is the same. */
-  waitingReason?: WaitingReason;
+  waitingReason?: WaitingReason | undefined;
   /** The highest sequence that the state reflects. */
-  sequence?: number;
+  sequence?: number | undefined;
   /** At most 32 levels and 56 KiB of JSON; secrets in it are redacted. */
-  details?: { [key: string]: Json };
+  details?: { [key: string]: Json } | undefined;
   /** With it a child that is not known is admitted; without, it is only reported. */
-  lineage?: Lineage;
+  lineage?: Lineage | undefined;
 }
 
 /** A complete snapshot of the children of one source. */
@@ -52,7 +52,7 @@ export interface LifecycleSnapshot {
   coverage: "all" | string[];
   children: SnapshotChild[];
   /** Whether the source enters `sourceEpoch` with it. */
-  advancesEpoch?: boolean;
+  advancesEpoch?: boolean | undefined;
 }
 
 /** What became of a snapshot. */

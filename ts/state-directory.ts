@@ -5,7 +5,7 @@ import path from "node:path";
 import { LifecycleError } from "./error.js";
 
 /** A folder of the state directory. */
-export type StateFolder = "journals" | "spool";
+export type StateFolder = "generations" | "guards" | "journals" | "spool";
 
 /** What the place of the state directory depends on; for tests. */
 export interface StatePlace {

@@ -114,6 +114,38 @@ test("the command runs", () => {
   assert.equal(run.status, 0);
 });
 
+test("the process guard lies beside the addon, can be run by anybody, and runs", () => {
+  const [platform] = readdirSync(installed).filter((name) => name.startsWith("agent-lifecycle-"));
+  const guard = path.join(
+    installed,
+    platform,
+    `agent-lifecycle-guard${process.platform === "win32" ? ".exe" : ""}`,
+  );
+  const stat = statSync(guard);
+  assert.ok(stat.isFile());
+  if (process.platform !== "win32") assert.equal(stat.mode & 0o755, 0o755);
+  // The guard is the program's parent. No other is found: there is no state directory to write one to.
+  const program = "console.log(JSON.stringify({ method: String(process.ppid) })); process.stdin.resume();";
+  const script = `
+    const fs = require("node:fs");
+    const { AdapterProcess } = require("agent-lifecycle");
+    let told;
+    const pid = new Promise((resolve) => (told = resolve));
+    AdapterProcess.start({
+      command: process.execPath,
+      args: ["-e", ${JSON.stringify(program)}],
+      onNotification: ({ method }) => told(method),
+      initialize: () => pid,
+    }).then(async (adapter) => {
+      const place = "/proc/" + (await pid) + "/exe";
+      console.log(fs.existsSync(place) ? fs.readlinkSync(place) : ${JSON.stringify(guard)});
+      await adapter.close();
+    });`;
+  const env = { ...process.env, XDG_STATE_HOME: path.join(folder, "consumer", "package.json") };
+  const run = spawnSync(process.execPath, ["-e", script], { cwd: consumer, encoding: "utf8", env });
+  assert.equal(run.stdout, `${guard}\n`, run.stderr);
+});
+
 for (const [name, module, moduleResolution, file] of [
   ["node16, CommonJS", "node16", "node16", "consumer.cts"],
   ["node16, ESM", "node16", "node16", "consumer.mts"],

@@ -48,12 +48,12 @@ export const explain = explainWith(openMonitor);
 
 const oneLine = (text: string): string => inert(text).replaceAll(/[\n\u2028\u2029]+/g, " ");
 
-/** The row that `id` names: by its key, its child id, else by the beginning of its child id, where that is one row's. */
+/** The row that `id` names: by its key, its child id, else by the beginning of either, where that is one row's. */
 function chosen(rows: Row[], id: string): Row {
   const ways = [
     (row: Row) => row.key === id,
     (row: Row) => row.childId === id,
-    (row: Row) => row.childId.startsWith(id),
+    (row: Row) => row.key.startsWith(id) || row.childId.startsWith(id),
   ];
   for (const is of ways) {
     const [found, ...more] = rows.filter(is);

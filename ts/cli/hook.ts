@@ -1,4 +1,5 @@
 // `agent-lifecycle hook install|status|uninstall`: our hooks in Claude Code's settings.
+import fs from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -34,13 +35,22 @@ export async function hook(args: string[]): Promise<Exit> {
     throw new UsageError("hook status changes nothing: it has no --dry-run");
   if (flags.json && act !== status) throw new UsageError("--json is for hook status");
   try {
-    return act(readSettings(values["settings"] ?? defaultSettings()), flags);
+    const file = values["settings"] ?? defaultSettings();
+    // Where there is no settings file, and perhaps no folder for it, there is nothing that could be wrong with it.
+    const isMissing = act !== install && !fs.existsSync(file) && !isLink(file);
+    return act(
+      isMissing ? { path: path.resolve(file), text: undefined, mode: 0 } : readSettings(file),
+      flags,
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     // The system's own words name the call and the path.
     throw new LifecycleError("unusable_settings", `nothing was changed: ${(error as Error).message}`);
   }
 }
+
+const isLink = (file: string): boolean =>
+  fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 const defaultSettings = (): string =>
   path.join(process.env["CLAUDE_CONFIG_DIR"] || path.join(homedir(), ".claude"), "settings.json");
@@ -72,7 +82,8 @@ function status(read: SettingsFile, { json }: Flags): Exit {
   if (json) {
     console.log(JSON.stringify({ settings: read.path, ...found }));
   } else {
-    console.log(`${inert(read.path)}: ${found.state}`);
+    const why = read.text === undefined ? " (there is no such file)" : "";
+    console.log(`${inert(read.path)}: ${found.state}${why}`);
     if (found.state !== "installed" && found.state !== "not installed")
       for (const [event, standing] of Object.entries(found.events)) console.log(`  ${event}: ${standing}`);
     if (found.disabled) console.log("  no hook runs: the settings have disableAllHooks");

@@ -73,7 +73,7 @@ async function repair(opened: JsonlLifecycleJournal, { json }: Flags): Promise<E
 async function rotate(opened: JsonlLifecycleJournal, { json, keep, confirmed }: Flags): Promise<Exit> {
   if (!confirmed)
     throw new UsageError(
-      "journal rotate needs --no-shared-writers: it says that every writer opens the journal by name under its lock",
+      "journal rotate needs --no-shared-writers (sharedWriters: false): it says that every writer opens the journal by name under its lock",
     );
   const done = await opened.rotate({ sharedWriters: false, ...(keep !== undefined && { keep }) });
   if (json) console.log(JSON.stringify(done));

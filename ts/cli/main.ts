@@ -3,6 +3,7 @@
 import { LifecycleError } from "../error.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
+import type * as Bindings from "./bindings.js";
 import type * as Explain from "./explain.js";
 import type * as Hook from "./hook.js";
 import type * as HookRun from "../hook-run.js";
@@ -25,7 +26,13 @@ const USAGE = `agent-lifecycle: the true state of coding agents, from their own 
   agent-lifecycle journal verify|repair|replay <file> [--json]
       whether a journal is valid; make it valid; what its entries come to
   agent-lifecycle journal rotate <file> --no-shared-writers [--keep N] [--json]
-      begin it anew with a checkpoint, and keep the old one beside it
+      begin it anew with a checkpoint, and keep the old one beside it (the last N of them);
+      --no-shared-writers says that every writer opens it by name, under its lock
+  agent-lifecycle bindings list|repair <db> [--json]
+      the bindings of runtime sessions in a store; check the file, and free what dead processes claimed
+      (repair: --dry-run only looks, --release SESSION frees one whose owner is gone for certain)
+  agent-lifecycle bindings inspect|history <db> <session> [--json]
+      one binding, or what became of it; never a native id, a locator or a value of metadata
   agent-lifecycle tail <file> [--json] [--no-follow]
       the events of a file, as it grows
   agent-lifecycle hook install|uninstall [--settings FILE] [--dry-run]
@@ -47,6 +54,7 @@ const COMMANDS: Record<string, () => Command> = {
   explain: () => (require("./explain.js") as typeof Explain).explain,
   validate: () => (require("./validate.js") as typeof Validate).validate,
   journal: () => (require("./journal.js") as typeof Journal).journal,
+  bindings: () => (require("./bindings.js") as typeof Bindings).bindings,
   tail: () => (require("./tail.js") as typeof Tail).tail,
   hook: () => (require("./hook.js") as typeof Hook).hook,
 };

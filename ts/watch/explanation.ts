@@ -1,7 +1,16 @@
 // Why a row is in its state, in words. Pure.
-import type { Explanation } from "../explanation.js";
+import type { Evidence, Explanation } from "../explanation.js";
 import type { Row } from "../row.js";
-import { doubtWords, doingWords, freshnessWords, hasEnded, span, stateWords, titleWords } from "./words.js";
+import {
+  doubtWords,
+  doingWords,
+  freshnessWords,
+  hasEnded,
+  programWords,
+  span,
+  stateWords,
+  titleWords,
+} from "./words.js";
 
 /** A name and what is said of it. */
 export type Said = readonly [name: string, text: string];
@@ -11,6 +20,8 @@ export function explanationWords(row: Row, why: Explanation | undefined, now: nu
   const said: Said[] = [
     ["title", titleWords(row)],
     ["key", row.key],
+    // A narrow screen has no room for it in the row.
+    ["program", programWords(row) + (row.place.cwd === null ? "" : ` in ${row.place.cwd}`)],
     ["state", `${stateWords(row)} since ${row.stateSince} (${span(now - Date.parse(row.stateSince))})`],
   ];
   if (hasEnded(row)) {
@@ -42,21 +53,51 @@ export function explanationWords(row: Row, why: Explanation | undefined, now: nu
   if (doubts !== "") said.push(["doubts", doubts]);
   if (why === undefined) return [...said, ["records", "none is held any more that explains it"]];
   if (why.reconciliation !== null) {
-    const { reason, deadlineAt } = why.reconciliation;
-    said.push(["asked", `because of ${reason}; an answer is waited for until ${deadlineAt}`]);
+    const { reason, deadlineAt, asked } = why.reconciliation;
+    said.push(["asked", `because of ${reason}; ${ASKED[asked]} ${deadlineAt}`]);
   }
   return [...said, ...recordWords(why)];
 }
 
+const ASKED = {
+  unasked: "this program asked nobody; an answer would count until",
+  pending: "an answer is waited for until",
+  unanswered: "no answer came until",
+} as const;
+
 /** The records, each with its journal's number; then the journals, so that a long path stands once. */
-function recordWords({ evidence }: Explanation): Said[] {
-  if (evidence.length === 0) return [["records", "none"]];
-  const journals = [...new Set(evidence.map(({ journal }) => journal))].filter((journal) => journal !== "");
-  const records = evidence.map(({ at, journal, offset, recordType, effect, inferred }): Said => {
-    // What a hook or a process said stands in no journal.
-    const place = journal === "" ? "" : ` [${journals.indexOf(journal) + 1}] byte ${offset}`;
+function recordWords({ evidence, freshness, lateEvidence }: Explanation): Said[] {
+  const rest = freshness.evidence;
+  const all = rest === null ? evidence : [...evidence, rest];
+  const journals = [...new Set(all.map(({ journal }) => journal))].filter((journal) => journal !== null);
+  const words = ({
+    at,
+    journal,
+    offset,
+    recordType,
+    effect,
+    inferred,
+    sequence,
+    eventId,
+  }: Evidence): string => {
+    // What a hook, a process or an authority said stands in no journal.
+    const place = journal === null ? "" : ` [${journals.indexOf(journal) + 1}] byte ${offset}`;
     const follows = inferred === true ? " (in no record: the next step needs it)" : "";
-    return ["record", `${at}${place} ${recordType}: ${effect}${follows}`];
+    const number = sequence === undefined ? "" : `, sequence ${sequence}`;
+    const event = eventId === undefined ? "" : `, event ${eventId}`;
+    return `${at}${place} ${recordType}: ${effect}${follows}${number}${event}`;
+  };
+  const records = evidence.map((one): Said => ["record", words(one)]);
+  const late = lateEvidence.recent.map(({ observedAt, kind, state, code, eventId }): Said => {
+    const what = state === undefined ? kind : `${kind} ${state}`;
+    return ["late", `${observedAt} ${what}: ${code}, event ${eventId}`];
   });
-  return [...records, ...journals.map((journal, at): Said => [`[${at + 1}]`, journal])];
+  const untold = lateEvidence.count - late.length;
+  return [
+    ...(records.length === 0 ? [["records", "none"] satisfies Said] : records),
+    ["fresh by", rest === null ? "no record that is held" : words(rest)],
+    ...late,
+    ...(untold > 0 ? [["late", `and ${untold} before these`] satisfies Said] : []),
+    ...journals.map((journal, at): Said => [`[${at + 1}]`, journal]),
+  ];
 }

@@ -1,8 +1,8 @@
 // Which lines the screen has, and in which order: rows filtered, grouped and folded. Pure.
 import type { Row } from "../row.js";
-import { isActive } from "./words.js";
+import { callsForYou, isActive } from "./words.js";
 
-/** `attention` shows what wants a person; each shows what stands above such a row too. */
+/** `attention` shows what calls for a person; each shows what stands above such a row too. */
 export type Filter = "all" | "active" | "attention";
 
 export interface Arrangement {
@@ -32,7 +32,7 @@ const LEVELS = 9;
 const FILTERS: Record<Filter, (row: Row) => boolean> = {
   all: () => true,
   active: isActive,
-  attention: (row) => row.attention !== null,
+  attention: callsForYou,
 };
 
 /** The items for rows in tree order. Sessions that started last come first; below a row its children come as they started. */

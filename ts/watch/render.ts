@@ -6,6 +6,7 @@ import { type Item, arrange } from "./items.js";
 import { type View, scrolled, settle } from "./view.js";
 import {
   agentWords,
+  callsForYou,
   counted,
   doingWords,
   doubtWords,
@@ -43,7 +44,7 @@ export interface Picture {
 const HELP: readonly Said[] = [
   ["↑ ↓ j k", "select; page up, page down, home, end"],
   ["space enter", "fold or unfold; ← folds, → unfolds"],
-  ["f", "all, active (at work, or waits for somebody), attention (wants you)"],
+  ["f", "all, active (at work, or waits for somebody), attention (wants you: no mere prompt)"],
   ["g", "group by folder, or not"],
   ["e", "why the selected row is in its state, and on which records that rests"],
   ["/ n N", "find text; the next, the one before"],
@@ -189,15 +190,16 @@ const painted = (text: string, code: string): string => `\u001b[${code}m${text}\
 
 function head({ rows, hidden, view, width }: Model): string {
   const roots = rows.filter((row) => row.key === row.rootKey).length;
+  const wanted = rows.filter(callsForYou).length;
   const parts = [
+    // First, so that no width cuts it off.
+    ...(wanted > 0 ? [wanted === 1 ? "1 wants you" : `${wanted} want you`] : []),
     counted(roots, "session"),
     counted(rows.length - roots, "sub-agent"),
     `${rows.filter((row) => !hasEnded(row)).length} not ended`,
   ];
   const stale = rows.filter((row) => row.freshness.stale && !hasEnded(row)).length;
   if (stale > 0) parts.push(`${stale} stale`);
-  const wanted = rows.filter((row) => row.attention !== null).length;
-  if (wanted > 0) parts.push(wanted === 1 ? "1 wants you" : `${wanted} want you`);
   if (hidden > 0) parts.push(`${hidden} older not shown`);
   const right = `${view.grouped ? "by folder, " : ""}${view.filter}`;
   return painted(sides(` ${parts.join(", ")}`, `${right} `, width), SGR.reverse);

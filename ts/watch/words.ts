@@ -9,6 +9,12 @@ export const hasEnded = (row: Row): boolean => TERMINAL.has(row.state);
 export const isActive = (row: Row): boolean =>
   !hasEnded(row) && !(row.state === "waiting" && row.waitingReason === "prompt");
 
+/**
+ * Whether it calls for a person: it asks for a permission or an answer, or something holds it. A turn that ended is no call: an idle
+ * session waits as long as its user likes.
+ */
+export const callsForYou = ({ attention }: Row): boolean => attention !== null && attention.kind !== "prompt";
+
 /** The literal state, and what it waits for. */
 export const stateWords = (row: Pick<Row, "state" | "waitingReason">): string =>
   row.waitingReason === null ? row.state : `${row.state} ${row.waitingReason}`;
@@ -18,9 +24,8 @@ export const titleWords = (row: Row): string => row.title ?? row.childId;
 /** How long somebody is waited for, its live children, the open tool or the newest activity, and how its last turn ended. */
 export function doingWords(row: Row, now: number): string {
   const parts: string[] = [];
-  const { attention } = row;
-  if (attention !== null && attention.kind !== "prompt")
-    parts.push(`for ${span(now - Date.parse(attention.since))}`);
+  if (row.attention !== null && callsForYou(row))
+    parts.push(`for ${span(now - Date.parse(row.attention.since))}`);
   const asked = row.waits.find(({ text }) => text !== undefined)?.text;
   if (asked !== undefined) parts.push(asked);
   if (row.liveChildren > 0) parts.push(`${row.liveChildren} live`);
@@ -62,8 +67,10 @@ export function doubtWords(row: Row): string {
 }
 
 /** The program, else the source by its name; below a root, nothing. */
-export function agentWords(row: Row): string {
-  if (row.parentKey !== null) return "";
+export const agentWords = (row: Row): string => (row.parentKey === null ? programWords(row) : "");
+
+/** The program with its version, else the source by its name. */
+export function programWords(row: Row): string {
   if (row.provider === null) return row.source;
   return row.agentVersion === null ? row.provider : `${row.provider} ${row.agentVersion}`;
 }

@@ -50,10 +50,9 @@ impl Process {
     }
 }
 
-/// The processes that files in the default places of this user's home name.
+/// The processes that files in the default places of this user's home name, as this process, `here`, sees them.
 #[must_use]
-pub fn processes(home: Option<&Path>) -> HashMap<SessionName, Process> {
-    let here = Identity::own();
+pub fn processes(home: Option<&Path>, here: &Identity) -> HashMap<SessionName, Process> {
     let mut found = HashMap::new();
     for provider in providers::ALL {
         let Some(folder) = provider.processes().and_then(|place| folder_of(&place, home)) else { continue };
@@ -62,7 +61,7 @@ pub fn processes(home: Option<&Path>) -> HashMap<SessionName, Process> {
         let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
         for claim in files.take(FILES).filter_map(|path| provider.process(&read(&path)?)) {
             let process =
-                Process { pid: claim.pid, alive: is_alive(&claim, &here), started_at: claim.started_at };
+                Process { pid: claim.pid, alive: is_alive(&claim, here), started_at: claim.started_at };
             let name = (provider.name(), claim.session_id);
             // Of several that name one session, one that lives speaks for it.
             let known: Option<&Process> = found.get(&name);

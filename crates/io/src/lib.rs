@@ -2,6 +2,8 @@
 //!
 //! Input: places on this machine. Output: what the core makes of the bytes there. Never: writes to an agent's own folders.
 
+pub mod adapter;
+pub mod binding_store;
 pub mod discover;
 pub mod evidence;
 pub mod follow;

@@ -95,7 +95,7 @@ impl Scan {
         let now = options.now.unwrap_or_else(|| moment(SystemTime::now()));
         // What lives now says nothing about another time.
         let processes = match options.now {
-            None => evidence::processes(options.home.as_deref()),
+            None => evidence::processes(options.home.as_deref(), &Identity::own()),
             Some(_) => HashMap::new(),
         };
         let mut scan = Self {
@@ -270,7 +270,7 @@ impl Scan {
             }
             for hook in self.hooks.get(&session).into_iter().flatten() {
                 hooks::take(&mut pipeline, hook, self.now, &mut |_, outcome| {
-                    count_fault(outcome, &mut faults)
+                    count_fault(outcome, &mut faults);
                 });
             }
         }
@@ -306,7 +306,7 @@ impl Scan {
         }
         parser.end();
         // As a monitor has it. What lives now says nothing about another time.
-        if self.options.now.is_none() {
+        if self.options.now.is_none() && !owners.is_empty() {
             let here = Identity::own();
             let judged = |owner: &Owner| judge(owner, &here, look);
             for event in owners.look(&mut projector, &mut Questions::default(), judged, now) {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_lifecycle_io::evidence::processes;
+use agent_lifecycle_io::process::Identity;
 
 fn claim(home: &Path, pid: i64, session: &str, started_at: u128) {
     let folder = home.join(".claude/sessions");
@@ -32,7 +33,7 @@ fn a_process_is_dead_on_proof_only() {
     claim(home.path(), 0, "zero", now);
     claim(home.path(), -1, "minus", now);
     fs::write(home.path().join(".claude/sessions/broken.json"), r#"{"pid":1,"#).unwrap();
-    let found = processes(Some(home.path()));
+    let found = processes(Some(home.path()), &Identity::own());
     let alive = |session: &str| found.get(&("claude-code", session.to_owned())).map(|process| process.alive);
     assert_eq!(alive("living"), Some(Some(true)));
     assert_eq!(alive("taken"), Some(Some(false)));

@@ -6,7 +6,7 @@ use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Event, Moment, State, WaitingReason};
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::Config;
-use agent_lifecycle_core::project::rows::Row;
+use agent_lifecycle_core::project::rows::{BesideAll, Row, rows};
 use agent_lifecycle_fixtures::Fixture;
 use agent_lifecycle_io::evidence::Process;
 use agent_lifecycle_io::monitor::live::Live;
@@ -106,14 +106,7 @@ fn play(fixture: &Fixture, seed: u64, restarts: &[usize]) -> Vec<Row> {
         if restarts.iter().any(|part| number == steps.len() * part / 4) {
             live.settle(at);
             record.extend(live.take_record());
-            let mut before = Pipeline::new(config(), Content::Titles);
-            let journal = before.add_stream("own.jsonl");
-            for (event, received_at) in &record {
-                before
-                    .take_entry(event, *received_at, journal, 0)
-                    .unwrap_or_else(|refusal| panic!("{refusal:?}"));
-            }
-            live = Live::new(config(), Content::Titles, Some(before), true);
+            live = Live::new(config(), Content::Titles, Some(replayed(&record)), true);
             for (journal, written) in written.iter().enumerate().filter(|(_, written)| **written > 0) {
                 live.take(&path(journal), &fixture.journals[journal].bytes[..*written], at);
             }
@@ -161,6 +154,98 @@ fn pieces_and_restarts_do_not_matter() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What an own journal of these entries gives.
+fn replayed(record: &[(Event<'static>, Option<Moment>)]) -> Pipeline {
+    let mut before = Pipeline::new(config(), Content::Titles);
+    let journal = before.add_stream("own.jsonl");
+    for (event, received_at) in record {
+        before.take_entry(event, *received_at, journal, 0).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    }
+    before
+}
+
+/// Some orders of `count` things: the given one, the reverse, and each thing first with the rest shuffled.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    let mut numbers = Numbers(7);
+    let mut orders = vec![(0..count).collect::<Vec<_>>(), (0..count).rev().collect()];
+    for first in 0..count {
+        let mut rest: Vec<usize> = (0..count).filter(|other| *other != first).collect();
+        let mut order = vec![first];
+        while !rest.is_empty() {
+            order.push(rest.swap_remove(numbers.below(rest.len())));
+        }
+        orders.push(order);
+    }
+    orders
+}
+
+/// Plays whole journals of a fixture into a live projection in an order, with a restart after the first `restart` of them.
+fn play_in_order(fixture: &Fixture, order: &[usize], restart: Option<usize>) -> Vec<Row> {
+    let now = end(fixture);
+    let take = |live: &mut Live, journals: &[usize]| {
+        for &journal in journals {
+            let journal = &fixture.journals[journal];
+            live.take(&fixture.folder.join(&journal.path), &journal.bytes, now);
+            live.settle(now);
+        }
+    };
+    let mut live = Live::new(config(), Content::Titles, None, true);
+    take(&mut live, &order[..restart.unwrap_or(0)]);
+    let mut record = live.take_record();
+    if restart.is_some() {
+        live = Live::new(config(), Content::Titles, Some(replayed(&record)), true);
+    }
+    take(&mut live, order);
+    live.tick(now, false);
+    record.extend(live.take_record());
+    let kept = rows(replayed(&record).projector().records(), &BesideAll::new());
+    assert_eq!(who_is_whose(&kept), who_is_whose(&live.rows()), "{} {order:?}: its journal", fixture.name);
+    live.rows()
+}
+
+/// What does not depend on how much of the session was read when an agent was first shown.
+fn who_is_whose(rows: &[Row]) -> Value {
+    let mut rows = shown(rows);
+    for row in rows.as_array_mut().unwrap() {
+        // What is read after the end of its agent was told is history, which says neither what it did last nor since when.
+        let kept = [
+            "key",
+            "childId",
+            "parentKey",
+            "rootKey",
+            "sessionId",
+            "title",
+            "model",
+            "state",
+            "liveChildren",
+        ];
+        row.as_object_mut().unwrap().retain(|member, _| kept.contains(&member.as_str()));
+    }
+    rows
+}
+
+#[test]
+fn the_order_in_which_journals_are_read_does_not_matter() {
+    let mut wrong = Vec::new();
+    let mut played = 0;
+    for fixture in all().iter().filter(|fixture| fixture.journals.len() > 1) {
+        let mut whole = fixture.run(&mut |_, _| {});
+        let expected = who_is_whose(&whole.rows(end(fixture)));
+        for order in orders(fixture.journals.len()) {
+            for restart in [None, Some(1), Some(2)] {
+                let found = who_is_whose(&play_in_order(fixture, &order, restart));
+                let found = differences(&found, &expected);
+                wrong.extend(
+                    found.iter().map(|text| format!("{} {order:?} {restart:?} {text}", fixture.name)),
+                );
+                played += 1;
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(played > 100, "{played}");
 }
 
 fn line(second: u32, record: Value) -> String {

@@ -11,6 +11,7 @@ use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Capability, Moment, State, WaitingReason};
 use agent_lifecycle_core::project::rows::Row;
 use agent_lifecycle_core::project::{Alive, Config};
+use agent_lifecycle_fixtures::Fixture;
 use agent_lifecycle_io::monitor::{Monitor, Notice, Options};
 use agent_lifecycle_io::status::{self, Scan};
 use serde_json::{Value, json};
@@ -467,4 +468,74 @@ fn a_damaged_journal_is_told_once_with_its_place_and_nothing_valid_is_lost() {
     drop(monitor);
     let (monitor, _notices) = open(with_journal());
     assert_eq!(monitor.rows()[0].turns.count, 3);
+}
+
+/// Key, parent, title and model of each row.
+fn whose(rows: &[Row]) -> Vec<[Option<String>; 4]> {
+    let of =
+        |row: &Row| [Some(row.key.clone()), row.parent_key.clone(), row.title.clone(), row.model.clone()];
+    rows.iter().map(of).collect()
+}
+
+#[test]
+fn nested_sub_agents_have_the_parents_of_one_reading_in_whatever_order_their_files_grow() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    for name in ["claude-code/nested-to-depth-5", "codex/spawned-children"] {
+        let fixture = Fixture::read(&fixtures.join(name)).unwrap();
+        let whole = tempfile::tempdir().unwrap();
+        let path =
+            |place: &Path, journal: usize| place.join("projects").join(&fixture.journals[journal].path);
+        let write = |place: &Path, journal: usize, part: &[u8]| {
+            let (from, to) = (fixture.folder.join(&fixture.journals[journal].path), path(place, journal));
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            let meta = from.with_extension("meta.json");
+            if meta.exists() {
+                fs::copy(meta, to.with_extension("meta.json")).unwrap();
+            }
+            append(&to, std::str::from_utf8(part).unwrap());
+        };
+        let count = fixture.journals.len();
+        for journal in 0..count {
+            write(whole.path(), journal, &fixture.journals[journal].bytes);
+        }
+        let expected = whose(&status(whole.path()));
+        assert!(expected.iter().any(|[_, parent, ..]| parent.as_ref().is_some_and(|key| key.contains('#'))));
+        let mut had_guess = false;
+        for order in [(0..count).collect::<Vec<_>>(), (0..count).rev().collect()] {
+            let place = tempfile::tempdir().unwrap();
+            let (monitor, _notices) = open(options(place.path()));
+            for &journal in &order {
+                let bytes = &fixture.journals[journal].bytes;
+                let cut = bytes.len() / 2;
+                let cut = (cut..=bytes.len()).find(|at| std::str::from_utf8(&bytes[..*at]).is_ok()).unwrap();
+                write(place.path(), journal, &bytes[..cut]);
+                write(place.path(), journal, &bytes[cut..]);
+                let file = path(place.path(), journal).display().to_string();
+                let rows = wait(&monitor, "the journal is read", |rows| {
+                    rows.iter().any(|row| row.transcript.as_ref() == Some(&file))
+                });
+                had_guess |= rows.iter().any(|row| row.diagnostics.contains_key("parent_unknown"));
+            }
+            let rows = wait(&monitor, &format!("{name} {order:?}"), |rows| whose(rows) == expected);
+            assert!(rows.iter().all(|row| !row.diagnostics.contains_key("parent_unknown")));
+        }
+        // An agent that names its parent itself has only its session to find.
+        assert!(had_guess || name.starts_with("codex/"), "{name}: a launch is read after its journal");
+    }
+}
+
+/// The rows of one reading.
+fn status(place: &Path) -> Vec<Row> {
+    let mut scan = Scan::new(status::Options {
+        paths: vec![place.to_owned()],
+        home: None,
+        state: None,
+        since_ms: None,
+        active: false,
+        now: None,
+        content: Content::Titles,
+        config: Config::default(),
+    });
+    while scan.step() {}
+    scan.report().rows.clone()
 }

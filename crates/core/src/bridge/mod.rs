@@ -113,6 +113,8 @@ pub struct Bridge {
     /// The id of the session's own agent.
     root: String,
     lives: HashMap<String, Life>,
+    /// Agents that stand below the root for want of the launch that tells their parent, and whom they name as it themselves.
+    guessed: HashMap<String, Option<String>>,
     /// Items about children beyond [`CHILDREN`].
     beyond: u64,
 }
@@ -122,7 +124,7 @@ impl Bridge {
     #[must_use]
     pub fn new(session: Session) -> Self {
         let root = names::root(&session.session_id);
-        Self { session, root, lives: HashMap::new(), beyond: 0 }
+        Self { session, root, lives: HashMap::new(), guessed: HashMap::new(), beyond: 0 }
     }
 
     /// The source of the events.
@@ -148,6 +150,29 @@ impl Bridge {
     #[must_use]
     pub fn child_name(&self, id: &str) -> String {
         names::child(id, &self.session.session_id, &self.root)
+    }
+
+    /// Whether the parent that an agent is shown with is no more than a guess.
+    #[must_use]
+    pub fn is_guessed(&self, name: &str) -> bool {
+        self.guessed.contains_key(name)
+    }
+
+    /// The agents whose parent is guessed, by their ids in the projection.
+    pub fn guessed(&self) -> impl Iterator<Item = &str> {
+        self.guessed.keys().map(String::as_str)
+    }
+
+    /// The agents with a guessed parent that name this one as theirs.
+    pub fn guessed_below<'a>(&'a self, parent: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.guessed.iter().filter(move |(_, named)| named.as_deref() == Some(parent));
+        names.map(|(name, _)| name.as_str())
+    }
+
+    /// Whether anything was said of an agent, by its id in the projection.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.lives.get(name).is_some_and(|life| life.attempt > 0)
     }
 
     /// The id of an agent that is named as a parent.
@@ -182,6 +207,7 @@ impl Bridge {
     }
 
     fn remove(&mut self, id: String) -> Option<Forgotten> {
+        self.guessed.remove(&id);
         let attempts = self.lives.remove(&id)?.attempt;
         Some(Forgotten { lives: (1..=attempts).map(|attempt| names::life(&id, attempt)).collect(), id })
     }

@@ -36,10 +36,15 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             // Told late, as by a journal that is read after the sub-agent's own: of the life that has ended since.
             Some(_) if !self.is_after_end(id) => self.emit(id, Kind::Activity, None, None),
             _ => {
-                let known_parent = self.bridge.lives.get(parent).is_some_and(|life| life.attempt > 0);
+                let is_known = self.bridge.knows(parent);
                 let is_cycle = self.descends_from(parent, id);
                 let root = self.bridge.root.clone();
-                let parent = if known_parent && !is_cycle { parent.to_owned() } else { root };
+                if is_known || is_cycle || *parent == *root {
+                    self.bridge.guessed.remove(id);
+                } else {
+                    self.bridge.guessed.insert(id.to_owned(), Some(parent.to_owned()));
+                }
+                let parent = if is_known && !is_cycle { parent.to_owned() } else { root };
                 self.begin(id, Some(parent));
                 self.emit(id, Kind::Created, Some(State::Created), None);
             }
@@ -115,9 +120,16 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// Makes sure that a child exists about which something is said: its launch was not seen.
     pub(super) fn require(&mut self, id: &str, parent: &str) {
         if self.life(id).attempt == 0 {
-            // A session whose own journal was not read stays unknown, and its sub-agents say whose they are.
-            let parent = if parent == id { self.bridge.root.clone() } else { parent.to_owned() };
-            self.launch_inferred(id, &parent);
+            self.launch_inferred(id, parent);
+        }
+    }
+
+    /// The same, where nothing but its own journal speaks of it: whose it is then is a guess.
+    fn require_own(&mut self, id: &str) {
+        if !self.bridge.knows(id) {
+            let root = self.bridge.root.clone();
+            self.launch_inferred(id, &root);
+            self.bridge.guessed.insert(id.to_owned(), None);
         }
     }
 
@@ -132,8 +144,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// A journal's own record proves that its owner exists and runs.
     pub(super) fn confirm_own(&mut self, id: &str) {
         if !self.is_root(id) {
-            let root = self.bridge.root.clone();
-            self.require(id, &root);
+            self.require_own(id);
             self.confirm(id);
         } else if self.life(id).is_to_begin()
             && !matches!(self.item.said, Said::Event(AgentEvent::SessionStarted { .. }))

@@ -3,6 +3,8 @@
 //! Input: a child that was shown as itself and its launch. Output: the journals that are to be pushed again from their first byte.
 //! Invariant: what else those journals said stays said once. Never: leaves a row of the child under its former id.
 
+use std::collections::HashSet;
+
 use super::journal::{Binding, Journal};
 use super::{JournalId, Pipeline};
 use crate::bridge::Forgotten;
@@ -15,17 +17,38 @@ impl Pipeline {
         std::mem::take(&mut self.again)
     }
 
+    /// The sessions that these are of.
+    pub(super) fn sessions_to_be_read_again(&self) -> HashSet<usize> {
+        let journals = self.again.iter().map(|JournalId(at)| &self.journals[*at]);
+        let tracks = journals.flat_map(|journal| journal.again.iter().map(|owner| &journal.tracks[*owner]));
+        tracks.map(|track| track.session).collect()
+    }
+
     /// A journal is over: its file holds something else now. What was said stays said, and what another journal says again changes
     /// nothing.
     pub fn retire(&mut self, journal: JournalId) {
         let JournalId(at) = journal;
         let Some(journal) = self.journals.get_mut(at) else { return };
+        self.again.retain(|JournalId(again)| *again != at);
         for track in std::mem::take(&mut journal.tracks) {
             let session = &mut self.sessions[track.session];
             session.tracks.retain(|(journal, _)| *journal != at);
             session.is_repeated = true;
         }
         journal.restart();
+    }
+
+    /// A journal of sub-agents is over, and nothing that it said stays: it belongs to another session, where it is read anew.
+    pub fn withdraw(&mut self, journal: JournalId) {
+        let JournalId(at) = journal;
+        let Some(found) = self.journals.get(at) else { return };
+        let tracks = found.tracks.iter();
+        let children: Vec<(usize, String)> =
+            tracks.filter_map(|track| Some((track.session, track.binding.child()?.to_owned()))).collect();
+        for (session, child) in children {
+            self.read_again(session, &child);
+        }
+        self.retire(journal);
     }
 
     /// Takes back what the journal of `former` and those of the sub-agents below it said, for they are to be read again.
@@ -36,7 +59,9 @@ impl Pipeline {
         let state = &mut self.sessions[session];
         for (at, owner) in state.tracks.clone() {
             let journal = &mut self.journals[at];
-            let is_removed = |child: &str| removed.iter().any(|removed| removed.id == child);
+            let bridge = &state.bridge;
+            let is_removed =
+                |child: &str| removed.iter().any(|removed| removed.id == bridge.child_name(child));
             let binding = &journal.tracks[owner].binding;
             if binding.child().is_some_and(is_removed) {
                 journal.restart_for(owner);

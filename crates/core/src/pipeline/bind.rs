@@ -27,6 +27,7 @@ impl Pipeline {
                 self.bind_session(session, &unbound, part);
             }
             self.hold_back(session, part);
+            self.mend_parents(session);
         }
     }
 

@@ -7,6 +7,7 @@ mod again;
 mod bind;
 mod elsewhere;
 mod journal;
+mod parents;
 mod settle;
 mod stream;
 mod tell;
@@ -325,6 +326,7 @@ impl Pipeline {
                 self.beside.insert(child, Beside { transcript, diagnostics, degraded, permission_waits });
             }
         }
+        self.tell_guesses(session);
         self.projector.touch(self.sessions[session].bridge.source());
     }
 

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use super::journal::{Binding, Dated};
 use super::{JournalId, Outcome, Pipeline, SessionState};
 use crate::bridge::{Item, Scope};
-use crate::contract::{Event, Moment};
-use crate::project::Projector;
+use crate::contract::{Event, Kind, Moment, State};
 use crate::project::explain::{Origin, Place};
+use crate::project::{Applied, Projector, Record};
 
 /// Items remembered of a session of which an agent has several journals.
 const REPEATS: usize = 4 * 1024 * 1024;
@@ -37,7 +37,8 @@ impl Pipeline {
         self.journals.get(journal.0).is_some_and(|journal| journal.tracks.iter().any(|track| track.is_held))
     }
 
-    /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them.
+    /// Makes events of everything that was pushed, merged by time over the journals of each session, and applies them. Of a session of
+    /// which journals are to be [read again](Self::take_again) nothing is told before they were.
     /// `fallback` is the time of records for which their journals give none. With `now`, a time beyond it is not
     /// believed: the record takes the last one that is.
     pub fn settle(
@@ -58,8 +59,16 @@ impl Pipeline {
         on_event: &mut impl FnMut(&Event<'_>, &Outcome),
     ) {
         self.bind_journals(part);
+        let unread = self.sessions_to_be_read_again();
         self.waiting = 0;
         for session in self.pending_sessions() {
+            if unread.contains(&session) {
+                // What is read again belongs between what waits.
+                let tracks = self.sessions[session].tracks.iter();
+                self.waiting +=
+                    tracks.map(|&(at, owner)| self.journals[at].tracks[owner].pending.len()).sum::<usize>();
+                continue;
+            }
             let mut merged = Vec::new();
             let (mut agents, mut has_copies) = (HashSet::new(), false);
             let state = &mut self.sessions[session];
@@ -109,8 +118,15 @@ impl Pipeline {
                 {
                     bridge.end(&id, record.state, ended_at);
                 }
-                let (projector, explainer) = (&mut self.projector, &mut self.explainer);
+                let (projector, explainer, is_restored) =
+                    (&mut self.projector, &mut self.explainer, self.is_restored);
                 let mut emit = |event: Event<'static>| {
+                    if is_restored && let Some(forgotten) = forget_guess(projector, &event) {
+                        // Told before what comes in its place.
+                        for correction in projector.take_corrections() {
+                            on_event(&correction, &Ok(forgotten));
+                        }
+                    }
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
                     let received_at = ahead.map(|now| now.min(fallback));
                     let outcome = apply(projector, &event, received_at, is_first);
@@ -148,6 +164,20 @@ impl Pipeline {
             track.is_held = is_waiting && !is_read && !is_shown;
         }
     }
+}
+
+/// Drops what an earlier process knew of a child whose launch it did not read, where the launch names another parent: the journals say
+/// the rest again. What that process concluded to be lost stays.
+fn forget_guess(projector: &mut Projector, event: &Event<'_>) -> Option<Applied> {
+    let is_inferred = event.details.as_ref().is_some_and(|details| details.get("inferred").is_some());
+    if event.kind != Kind::Created || is_inferred {
+        return None;
+    }
+    let is_other = |record: &Record| {
+        record.state != State::Lost && record.lineage.parent_child_id != event.lineage.parent_child_id
+    };
+    projector.record(&event.source, &event.child_id).filter(|record| is_other(record))?;
+    projector.removed(&event.source, &event.child_id)
 }
 
 /// Applies an event of the bridge.

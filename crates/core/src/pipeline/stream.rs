@@ -48,7 +48,8 @@ impl Pipeline {
         record: Option<&'static str>,
     ) -> Outcome {
         let outcome = self.projector.apply(event, received_at);
-        self.note(event, &outcome, Place::Beside, record, received_at);
+        let place = if record.is_some() { Place::Beside } else { Place::Given };
+        self.note(event, &outcome, place, record, received_at);
         outcome
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Changes {
     instance: u64,
     /// How many times somebody looked and something had changed.
     revision: u64,
+    /// How often something may have changed.
+    touches: u64,
     /// Sources in which something may have changed since.
     touched: Vec<Box<str>>,
     /// Sources by the revision in which one of their rows last changed.
@@ -65,6 +67,7 @@ impl Changes {
         Self {
             instance: hash(keys, b"cursor"),
             revision: 0,
+            touches: 0,
             touched: Vec::new(),
             by_revision: BTreeSet::new(),
             removals: VecDeque::new(),
@@ -74,6 +77,8 @@ impl Changes {
 
     /// Something may have changed in a source.
     pub(super) fn touch(&mut self, name: &str, source: &mut Source) {
+        self.touches += 1;
+        source.touched_at = self.touches;
         if !source.is_touched {
             source.is_touched = true;
             self.touched.push(name.into());
@@ -144,6 +149,18 @@ impl Projector {
         ChangeSet { cursor, upserted, removed, reset: false }
     }
 
+    /// The sources in which something may have changed since `mark`, in the order of their names, and the mark to ask with next time.
+    #[must_use]
+    pub fn touched_since(&self, mark: u64) -> (Vec<&str>, u64) {
+        if mark == self.changes.touches {
+            return (Vec::new(), mark);
+        }
+        let touched = self.sources.iter().filter(|(_, source)| source.touched_at > mark);
+        let mut names: Vec<&str> = touched.map(|(name, _)| name.as_ref()).collect();
+        names.sort_unstable();
+        (names, self.changes.touches)
+    }
+
     /// Something that its rows show beside their records may have changed in a source.
     pub fn touch(&mut self, name: &str) {
         if let Some(source) = self.sources.get_mut(name) {
@@ -186,9 +203,6 @@ impl Projector {
     }
 
     fn rows_of(&self, name: &str, beside: &BesideAll) -> Vec<Row> {
-        let Some(source) = self.sources.get(name) else { return Vec::new() };
-        let mut keys: Vec<_> = source.children.values().copied().collect();
-        keys.sort_unstable();
-        rows(keys.into_iter().filter_map(|key| self.get(key)), beside)
+        rows(self.records_of(name), beside)
     }
 }

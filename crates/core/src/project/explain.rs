@@ -33,7 +33,9 @@ pub enum Place {
     Journal(usize, u64),
     /// In a stream of schema-v1 events, by its number.
     Stream(usize, u64),
-    /// In no file that is read: a hook, a process, an authority or the host said it.
+    /// In no file: the host gave it as a schema-v1 event.
+    Given,
+    /// In no file: a hook, a process or an authority said it.
     Beside,
 }
 
@@ -167,9 +169,9 @@ impl Explainer {
             Err(refusal) => Effect::Without { code: refusal.code.as_str() },
         };
         let at = event.observed_at.moment();
-        // What is made of an agent's own records has no name of its own: its place says more.
-        let is_made = matches!(origin.place, Place::Journal(..));
-        let event_name = (!is_made).then(|| (event.event_id.as_ref().into(), event.sequence));
+        // What is made of records, hooks and processes has no name that anybody gave it.
+        let is_named = matches!(origin.place, Place::Stream(..) | Place::Given);
+        let event_name = is_named.then(|| (event.event_id.as_ref().into(), event.sequence));
         let step = Step { origin, at, effect, event: event_name };
         let trail = self.trail(&event.source, &event.child_id);
         let counted = received_at.map_or(at, |received| at.min(received));
@@ -241,7 +243,7 @@ impl Explainer {
         let (journal, offset) = match *place {
             Place::Journal(journal, offset) => (path_of(journal), Some(offset)),
             Place::Stream(stream, offset) => (self.streams.get(stream).cloned(), Some(offset)),
-            Place::Beside => (None, None),
+            Place::Given | Place::Beside => (None, None),
         };
         Evidence {
             journal,

@@ -161,10 +161,14 @@ impl Projector {
 
     /// Drops a record, whatever its state, as if nothing had been said of it; whether there was one.
     pub fn remove(&mut self, source: &str, child_id: &str) -> bool {
+        self.removed(source, child_id).is_some_and(|applied| applied.status == Status::Applied)
+    }
+
+    /// As [`remove`](Self::remove); what became of it, where the child is known.
+    pub(crate) fn removed(&mut self, source: &str, child_id: &str) -> Option<Applied> {
         let place = self.place(source, child_id);
-        let Some(record) = place.key.and_then(|key| self.get(key)) else { return false };
-        let at = record.freshness.newest.at;
-        self.correct(place, &Correction::new(Op::Forget, at)).status == Status::Applied
+        let at = self.get(place.key?)?.freshness.newest.at;
+        Some(self.correct(place, &Correction::new(Op::Forget, at)))
     }
 
     pub(super) fn place<'a>(&self, source: &'a str, child: &'a str) -> Place<'a> {

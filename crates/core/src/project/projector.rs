@@ -103,6 +103,8 @@ pub(super) struct Source {
     pub(super) corrections: Option<Box<Corrections>>,
     /// Whether something may have changed since somebody last asked for changes.
     pub(super) is_touched: bool,
+    /// How often something had changed in the projection when it last did so here.
+    pub(super) touched_at: u64,
     pub(super) reported: Option<Box<Reported>>,
 }
 

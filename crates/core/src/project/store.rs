@@ -26,6 +26,14 @@ impl Projector {
         self.slots.iter().filter_map(|slot| slot.record.as_deref())
     }
 
+    /// The records of a source, in that order.
+    pub fn records_of(&self, source: &str) -> impl Iterator<Item = &Record> {
+        let children = self.sources.get(source).map(|source| source.children.values().copied());
+        let mut keys: Vec<RecordKey> = children.into_iter().flatten().collect();
+        keys.sort_unstable();
+        keys.into_iter().filter_map(|key| self.get(key))
+    }
+
     /// The present epoch of a source.
     #[must_use]
     pub fn epoch(&self, source: &str) -> Option<&str> {

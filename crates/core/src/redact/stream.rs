@@ -32,6 +32,11 @@ impl StreamRedactor {
         StreamRedactor { redactor, held: String::new(), spent: 0, started: false }
     }
 
+    /// From now on other secrets are hidden, in what is held back too.
+    pub fn set_redactor(&mut self, redactor: Arc<Redactor>) {
+        self.redactor = redactor;
+    }
+
     /// Takes the next piece; the result is the text that is safe to show now, after what was shown before.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);

@@ -12,6 +12,8 @@ pub(crate) mod projection;
 pub(crate) mod secrets;
 pub(crate) mod streams;
 pub(crate) mod truth;
+pub(crate) mod turn_rules;
+pub(crate) mod turns;
 
 use agent_lifecycle_core::contract::{Event, Refusal};
 use serde_json::Value;

@@ -73,6 +73,8 @@ struct Queue {
     bytes: usize,
     /// The following thread waits for room.
     is_awaited: bool,
+    /// Who waits for an event.
+    listeners: usize,
     is_closed: bool,
     /// Who waits is to look after something else.
     is_woken: bool,
@@ -115,9 +117,11 @@ impl Client {
         }
         queue.bytes += event.bytes();
         queue.events.push_back(event);
-        self.arrived.notify_one();
         // Under the lock: nobody is called after closing.
         (self.wake)();
+        if queue.listeners > 0 {
+            self.arrived.notify_one();
+        }
     }
 
     /// The next event, and whether the following thread is to be told that there is room.
@@ -129,7 +133,9 @@ impl Client {
             if left.is_zero() {
                 break;
             }
+            queue.listeners += 1;
             (queue, _) = self.arrived.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner);
+            queue.listeners -= 1;
         }
         let event = queue.events.pop_front();
         queue.bytes -= event.as_ref().map_or(0, Event::bytes);

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 /// Names that are remembered.
 const MOST_NAMES: usize = 65_536;
 /// A folder that was changed this shortly before it was listed may have been changed again with the same time.
-const COARSE: Duration = Duration::from_secs(2);
+pub(super) const COARSE: Duration = Duration::from_secs(2);
 
 /// Which files of a folder count.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,11 @@
 //! Never: waits, writes, or takes bytes of another file for more of the same.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use super::folder::COARSE;
 use super::position::{Chunk, ChunkKind, FileId, Position, TAIL_BYTES};
 
 /// Bytes that are searched for the start of the line that a file ends in.
@@ -35,14 +37,23 @@ pub struct Followed {
     /// The file of `position`, unless it was [released](Self::release).
     file: Option<File>,
     is_adrift: bool,
+    /// The time that the file had, and its length, when nothing was new, where a change since would have given it another.
+    settled: Option<(SystemTime, u64)>,
 }
 
 impl Followed {
     /// Follows `path` in chunks of at most `most_bytes`. Where it starts at the end, the file is looked at now.
     #[must_use]
     pub fn new(path: PathBuf, start: Start, most_bytes: usize) -> Self {
-        let mut followed =
-            Self { path, most_bytes: most_bytes.max(1), start, position: None, file: None, is_adrift: false };
+        let mut followed = Self {
+            path,
+            most_bytes: most_bytes.max(1),
+            start,
+            position: None,
+            file: None,
+            is_adrift: false,
+            settled: None,
+        };
         match start {
             Start::Beginning => {}
             Start::At(position) => followed.position = Some(position),
@@ -88,6 +99,23 @@ impl Followed {
         self.read_on()
     }
 
+    /// Whether the file has the time and the length that it had when nothing was new. Cheaper than to look into it; a change that
+    /// leaves both as they were is not seen by it.
+    #[must_use]
+    pub fn is_as_it_was(&self) -> bool {
+        let (Some(settled), Some(position)) = (self.settled, self.position) else { return false };
+        fs::metadata(&self.path).is_ok_and(|metadata| {
+            FileId::of(&metadata) == position.file
+                && metadata.modified().is_ok_and(|modified| settled == (modified, metadata.len()))
+        })
+    }
+
+    /// Whether the file ended with this chunk when it was read.
+    #[must_use]
+    pub fn is_end(&self, chunk: &Chunk) -> bool {
+        chunk.kind == ChunkKind::Append && chunk.bytes.len() < self.most_bytes
+    }
+
     /// Closes the file. What is written to it after it lost its name is then not seen.
     pub fn release(&mut self) {
         self.file = None;
@@ -128,21 +156,25 @@ impl Followed {
     /// What the open file, which has the name, has new.
     fn read_on(&mut self) -> io::Result<Option<Chunk>> {
         let (Some(position), Some(file)) = (self.position, &self.file) else { return Ok(None) };
-        let bytes = self.read_with_tail(file, &position)?;
+        let metadata = file.metadata()?;
+        let bytes = self.read_with_tail(file, &position, metadata.len())?;
         let checked = usize::from(position.checked);
-        if file.metadata()?.len() < position.offset || bytes.len() < checked {
+        if bytes.len() < checked || metadata.len() < position.offset {
             return self.begin_again(ChunkKind::Truncate);
         }
         if !position.is_behind(&bytes[..checked]) {
             return self.begin_again(ChunkKind::Replace);
         }
+        let is_as_before = bytes.len() == checked && metadata.len() == position.offset;
+        self.settled =
+            metadata.modified().ok().filter(|at| is_as_before && is_old(*at)).map(|at| (at, metadata.len()));
         Ok(self.append(bytes, checked))
     }
 
     /// What the old file has new that no longer has the name.
     fn rest_of_old(&mut self) -> io::Result<Option<Chunk>> {
         let (Some(position), Some(file)) = (self.position, &self.file) else { return Ok(None) };
-        let bytes = self.read_with_tail(file, &position)?;
+        let bytes = self.read_with_tail(file, &position, file.metadata()?.len())?;
         let checked = usize::from(position.checked);
         // What was put in the place of the old content came after the name was lost: nobody's journal.
         if bytes.len() < checked || !position.is_behind(&bytes[..checked]) {
@@ -151,9 +183,11 @@ impl Followed {
         Ok(self.append(bytes, checked))
     }
 
-    fn read_with_tail(&self, file: &File, position: &Position) -> io::Result<Vec<u8>> {
+    /// What stands before the position, and what follows in a file of this length. What it got since is read by a later look.
+    fn read_with_tail(&self, file: &File, position: &Position, length: u64) -> io::Result<Vec<u8>> {
         let checked = u64::from(position.checked);
-        read(file, position.offset.saturating_sub(checked), checked + self.most_bytes as u64)
+        let from = position.offset.saturating_sub(checked);
+        read(file, from, length.saturating_sub(from).min(checked + self.most_bytes as u64))
     }
 
     /// The bytes behind the first `checked`, which stand before the position.
@@ -180,12 +214,17 @@ impl Followed {
 
     /// From the first byte of a file.
     fn begin(&mut self, file: File, id: FileId, kind: ChunkKind) -> io::Result<Chunk> {
-        let bytes = read(&file, 0, self.most_bytes as u64)?;
+        let bytes = read(&file, 0, file.metadata()?.len().min(self.most_bytes as u64))?;
         self.position = Some(Position::new(id, bytes.len() as u64, &bytes));
         self.file = Some(file);
         self.is_adrift = false;
         Ok(Chunk { kind, bytes, file: id, offset: 0 })
     }
+}
+
+/// Whether a file with this time would have got another one by a change from now on.
+fn is_old(modified: SystemTime) -> bool {
+    SystemTime::now().duration_since(modified).is_ok_and(|age| age > COARSE)
 }
 
 /// Which file has the name.
@@ -224,11 +263,31 @@ fn regular(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// At most `length` bytes from `offset` on.
-fn read(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+#[cfg(unix)]
+fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, offset)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
     file.seek(SeekFrom::Start(offset))?;
-    file.take(length).read_to_end(&mut bytes)?;
+    file.read(into)
+}
+
+/// At most `length` bytes from `offset` on.
+fn read(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).map_err(|_| ErrorKind::OutOfMemory)?];
+    let mut read = 0;
+    while read < bytes.len() {
+        match read_at(file, &mut bytes[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(read);
     Ok(bytes)
 }
 

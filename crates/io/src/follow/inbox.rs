@@ -33,7 +33,7 @@ pub(super) enum Command {
     Add {
         key: Key,
         client: Arc<Client>,
-        target: Target,
+        target: Box<Target>,
         poll: std::time::Duration,
     },
     /// One more chunk, or one more batch of paths.
@@ -55,58 +55,110 @@ pub(super) struct News {
     pub(super) stop: bool,
 }
 
+impl News {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.changed.is_empty() && !self.lost && !self.stop
+    }
+
+    /// Keeps changed paths, as far as there is room.
+    pub(super) fn change(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.changed.extend(paths);
+        if self.changed.len() > MOST_PATHS {
+            self.changed = HashSet::new();
+            self.lost = true;
+        }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    news: News,
+    /// What is rung for somebody who waits for more than the inbox.
+    bell: Option<Bell>,
+    /// Somebody waits for the bell.
+    is_awaited: bool,
+}
+
+/// Rings where news came.
+pub(super) type Bell = Arc<dyn Fn() + Send + Sync>;
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct Inbox {
-    news: Mutex<News>,
+    state: Mutex<State>,
     arrived: Condvar,
 }
 
 impl Inbox {
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, what: impl FnOnce(&mut News)) {
+        let mut state = self.state();
+        what(&mut state.news);
+        let is_awaited = mem::take(&mut state.is_awaited);
+        let bell = state.bell.clone();
+        drop(state);
+        match bell {
+            Some(bell) if is_awaited => bell(),
+            // It looks before it waits.
+            Some(_) => {}
+            None => self.arrived.notify_one(),
+        }
     }
 
     pub(super) fn command(&self, command: Command) {
-        self.news().commands.push(command);
-        self.arrived.notify_one();
+        self.tell(|news| news.commands.push(command));
     }
 
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn changed(&self, paths: impl IntoIterator<Item = PathBuf>) {
-        let mut news = self.news();
-        news.changed.extend(paths);
-        if news.changed.len() > MOST_PATHS {
-            news.changed = HashSet::new();
-            news.lost = true;
-        }
-        drop(news);
-        self.arrived.notify_one();
+        self.tell(|news| news.change(paths));
     }
 
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn lost(&self) {
-        self.news().lost = true;
-        self.arrived.notify_one();
+        self.tell(|news| news.lost = true);
     }
 
     pub(super) fn stop(&self) {
-        self.news().stop = true;
-        self.arrived.notify_one();
+        self.tell(|news| news.stop = true);
+    }
+
+    /// `bell` is rung once for each time that somebody [waits for it](Self::await_bell), where something comes.
+    pub(super) fn set_bell(&self, bell: Bell) {
+        self.state().bell = Some(bell);
+    }
+
+    /// Whether there is nothing, so that the bell will ring when something comes.
+    pub(super) fn await_bell(&self) -> bool {
+        let mut state = self.state();
+        state.is_awaited = state.news.is_empty();
+        state.is_awaited
+    }
+
+    /// What there is; nobody waits for the bell any more. The second says whether it was rung.
+    pub(super) fn take_now(&self) -> (News, bool) {
+        let mut state = self.state();
+        let was_rung = !mem::take(&mut state.is_awaited);
+        (mem::take(&mut state.news), was_rung)
     }
 
     /// Waits until there is something, or until the time has come.
     pub(super) fn take(&self, until: Option<Instant>) -> News {
-        let mut news = self.news();
-        while news.commands.is_empty() && news.changed.is_empty() && !news.lost && !news.stop {
+        let mut state = self.state();
+        while state.news.is_empty() {
             let Some(until) = until else {
-                news = self.arrived.wait(news).unwrap_or_else(PoisonError::into_inner);
+                state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            (news, _) = self.arrived.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner);
+            (state, _) = self.arrived.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
         }
-        mem::take(&mut news)
+        mem::take(&mut state.news)
     }
 }

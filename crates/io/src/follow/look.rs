@@ -59,6 +59,7 @@ impl Worker {
         let Some(entry) = self.entries.get_mut(&key) else { return Ok(()) };
         let Target::File(followed, _) = &entry.target else { return Ok(()) };
         let (is_open, is_adrift) = (followed.is_open(), followed.is_adrift());
+        let is_end = chunk.as_ref().is_some_and(|chunk| followed.is_end(chunk));
         let mut reschedule = entry.drift(is_adrift, chunk.is_some(), Instant::now());
         if let Some(chunk) = chunk {
             entry.is_requested = false;
@@ -66,6 +67,11 @@ impl Worker {
                 entry.is_suspect = true;
                 entry.is_unprompted = false;
                 reschedule = true;
+            }
+            // It was read to its end: of what comes then somebody tells.
+            if is_end && entry.has_caught_up && !is_adrift {
+                entry.is_due = false;
+                entry.is_unprompted = false;
             }
             entry.client.push(Event::Chunk { file: key, chunk });
         } else {
@@ -83,10 +89,12 @@ impl Worker {
     }
 
     fn poll_file(&mut self, key: Key) -> io::Result<Option<Chunk>> {
-        match self.entries.get_mut(&key).map(|entry| &mut entry.target) {
-            Some(Target::File(followed, _)) => followed.poll(),
-            _ => Ok(None),
+        let Some(entry) = self.entries.get_mut(&key) else { return Ok(None) };
+        let Target::File(followed, _) = &mut entry.target else { return Ok(None) };
+        if entry.is_unprompted && entry.has_caught_up && followed.is_as_it_was() {
+            return Ok(None);
         }
+        followed.poll()
     }
 
     fn look_at_folder(&mut self, key: Key) {

@@ -9,6 +9,8 @@ mod entry;
 mod folder;
 mod followed;
 mod inbox;
+#[cfg(target_os = "linux")]
+mod inotify;
 mod look;
 mod notifier;
 mod position;
@@ -117,7 +119,8 @@ impl Follower {
     fn add(&self, target: Target, poll: Duration) -> Key {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let key = Key(NEXT.fetch_add(1, Ordering::Relaxed));
-        self.hub.inbox.command(Command::Add { key, client: Arc::clone(&self.client), target, poll });
+        let (client, target) = (Arc::clone(&self.client), Box::new(target));
+        self.hub.inbox.command(Command::Add { key, client, target, poll });
         key
     }
 }

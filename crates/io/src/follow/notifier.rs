@@ -1,16 +1,21 @@
-//! Who tells of changes in folders: the system, through `notify`.
+//! Who tells of changes in folders: the system, on Linux itself, elsewhere through `notify`.
 //!
-//! Input: folders to be watched. Output: changed paths, in the inbox.
+//! Input: folders to be watched. Output: changed paths, in the inbox or to whoever waits.
 //! Invariant: what is not watched is said to be not watched. Never: watches a file system that other machines may write.
 
-use std::io::{self, ErrorKind};
+use std::io;
+#[cfg(not(target_os = "linux"))]
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
+#[cfg(not(target_os = "linux"))]
 use notify::event::EventKind;
+#[cfg(not(target_os = "linux"))]
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::inbox::Inbox;
+use super::inbox::{Inbox, News};
 
 /// Whether one watch covers the folders below as cheaply as the folder itself.
 pub(super) const COVERS_BELOW: bool = cfg!(any(target_os = "macos", windows));
@@ -21,12 +26,23 @@ pub(super) trait Notifier: Send {
     fn watch(&mut self, folder: &Path, below: bool) -> io::Result<()>;
     /// No longer. That it was not watched is no error.
     fn unwatch(&mut self, folder: &Path);
+    /// Waits for news: what is in the inbox, and what the notifier itself has to tell, at the latest when the time has come.
+    fn wait(&mut self, inbox: &Inbox, until: Option<Instant>) -> News {
+        inbox.take(until)
+    }
 }
 
-/// Makes a notifier that tells the inbox.
+/// Makes a notifier that tells the inbox, or whoever [waits](Notifier::wait).
 pub(super) type MakeNotifier = Box<dyn Fn(Arc<Inbox>) -> io::Result<Box<dyn Notifier>> + Send>;
 
 /// The system's.
+#[cfg(target_os = "linux")]
+pub(super) fn system() -> MakeNotifier {
+    Box::new(|inbox| Ok(Box::new(super::inotify::Inotify::new(&inbox)?) as Box<dyn Notifier>))
+}
+
+/// The system's.
+#[cfg(not(target_os = "linux"))]
 pub(super) fn system() -> MakeNotifier {
     Box::new(|inbox| {
         let tell = move |told: notify::Result<notify::Event>| match told {
@@ -41,8 +57,10 @@ pub(super) fn system() -> MakeNotifier {
     })
 }
 
+#[cfg(not(target_os = "linux"))]
 struct System(RecommendedWatcher);
 
+#[cfg(not(target_os = "linux"))]
 impl Notifier for System {
     fn watch(&mut self, folder: &Path, below: bool) -> io::Result<()> {
         let mode = if below && COVERS_BELOW { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
@@ -55,6 +73,7 @@ impl Notifier for System {
     }
 }
 
+#[cfg(not(target_os = "linux"))]
 fn into_io(error: notify::Error) -> io::Error {
     match error.kind {
         notify::ErrorKind::Io(error) => error,

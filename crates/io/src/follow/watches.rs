@@ -8,8 +8,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
-use super::inbox::Inbox;
+use super::inbox::{Inbox, News};
 use super::notifier::{COVERS_BELOW, MakeNotifier, Notifier, is_remote};
 use super::position::FileId;
 
@@ -44,6 +45,14 @@ pub(super) struct Watches {
 impl Watches {
     pub(super) fn new(make: MakeNotifier, inbox: Arc<Inbox>) -> Self {
         Self { make, inbox, notifier: None, folders: HashMap::new() }
+    }
+
+    /// Waits for news, at the latest until the time has come.
+    pub(super) fn wait(&mut self, until: Option<Instant>) -> News {
+        match &mut self.notifier {
+            Some(notifier) => notifier.wait(&self.inbox, until),
+            None => self.inbox.take(until),
+        }
     }
 
     /// Somebody needs a folder, or all `below` it.

@@ -31,7 +31,6 @@ pub(super) struct Timing {
 
 /// See the module.
 pub(super) struct Worker {
-    inbox: Arc<Inbox>,
     timing: Timing,
     began: Instant,
     pub(super) watches: Watches,
@@ -54,8 +53,7 @@ impl Worker {
     pub(super) fn new(inbox: Arc<Inbox>, make: MakeNotifier, timing: Timing) -> Self {
         let now = Instant::now();
         Self {
-            watches: Watches::new(make, Arc::clone(&inbox)),
-            inbox,
+            watches: Watches::new(make, inbox),
             timing,
             began: now,
             entries: HashMap::new(),
@@ -75,7 +73,7 @@ impl Worker {
         loop {
             let next = self.timers.first().map(|(at, _)| *at);
             let until = if self.ready.is_empty() { next } else { Some(Instant::now()) };
-            let news = self.inbox.take(until);
+            let news = self.watches.wait(until);
             if news.stop {
                 return;
             }
@@ -92,7 +90,7 @@ impl Worker {
         for command in commands {
             match command {
                 Command::Add { key, client, target, poll } => {
-                    self.entries.insert(key, Entry::new(client, target, poll));
+                    self.entries.insert(key, Entry::new(client, *target, poll));
                     self.attach(key);
                     self.schedule(key);
                 }

@@ -83,5 +83,12 @@ pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
         None => return Err(io::Error::new(ErrorKind::InvalidInput, "it names no file")),
     };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(parent.canonicalize()?.join(name))
+    let folder = parent.canonicalize().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            let message = format!("the folder {} is not there; create it first", parent.display());
+            io::Error::new(ErrorKind::NotFound, message)
+        }
+        _ => error,
+    })?;
+    Ok(folder.join(name))
 }

@@ -146,14 +146,14 @@ impl Engine {
         let path = self.beside(&format!(".quarantine-{number}"));
         let failed = |error: &std::io::Error| Fault::io("write", &path, error);
         let mut kept = self.storage.open(&path, Open::New).map_err(|error| failed(&error))?;
-        let mut fill = || {
+        let mut write = || {
             for &(offset, length) in parts {
                 copy(file, offset, offset + length, &mut *kept)?;
             }
             kept.sync()?;
             self.storage.sync_dir(self.directory())
         };
-        match fill() {
+        match write() {
             Ok(()) => Ok(path),
             Err(error) => Err(self.without_quarantine(&path, failed(&error))),
         }

@@ -137,13 +137,41 @@ impl Live {
     }
 
     fn add(&mut self, path: &Path, provider: &'static dyn Provider, recognized: Recognized) -> JournalId {
-        let recognized = self.families.place(provider.name(), recognized);
+        let (recognized, moved) = self.families.place(provider.name(), recognized);
+        if !moved.is_empty() {
+            self.move_to(&recognized.session_id, provider, &moved);
+        }
         if recognized.role == Role::Root && !self.own.contains(&recognized.session_id) {
             Arc::make_mut(&mut self.own).insert(recognized.session_id.clone());
             self.pipeline.leave_to_others(Arc::clone(&self.own));
         }
         let told = discover::told_beside(path, &recognized, &mut self.titles);
         self.pipeline.add_journal(path.display().to_string(), provider, recognized, told)
+    }
+
+    /// Has the journals of these agents read again as of the session that they turned out to be of.
+    fn move_to(&mut self, session: &str, provider: &'static dyn Provider, agents: &[String]) {
+        let is_moved = |recognized: &Recognized| match &recognized.role {
+            Role::Child { agent_id } => recognized.parent.is_some() && agents.contains(agent_id),
+            Role::Root => false,
+        };
+        let journals = self.files.iter().filter_map(|(path, held)| match held {
+            Held::Journal(journal, read) => Some((path.clone(), *journal, *read)),
+            _ => None,
+        });
+        let mut again = Vec::new();
+        for (path, journal, read) in journals.collect::<Vec<_>>() {
+            let Some(recognized) = self.pipeline.recognized(journal).filter(|found| is_moved(found)) else {
+                continue;
+            };
+            let recognized = Recognized { session_id: session.to_owned(), ..recognized.clone() };
+            self.pipeline.withdraw(journal);
+            let told = discover::told_beside(&path, &recognized, &mut self.titles);
+            let journal = self.pipeline.add_journal(path.display().to_string(), provider, recognized, told);
+            self.files.insert(path, Held::Journal(journal, read));
+            again.push(journal);
+        }
+        self.read_again(&again);
     }
 
     fn take_stream(&mut self, parser: &mut JsonlParser, stream: StreamId, bytes: &[u8], now: Moment) {
@@ -166,6 +194,11 @@ impl Live {
         self.keep_corrections();
     }
 
+    /// Whether a journal named its process.
+    pub(super) fn has_owners(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
     /// Whether a child came whose process its journal names and that was not looked at.
     pub(super) fn has_new_owner(&self) -> bool {
         self.owners.is_due()
@@ -177,6 +210,8 @@ impl Live {
         for _ in 0..=self.files.len() {
             let Self { pipeline, record, .. } = self;
             pipeline.settle(now, Some(now), &mut |event, outcome| keep(event, outcome, None, record));
+            // What was taken back comes before what is said in its place.
+            self.keep_corrections();
             let again = self.pipeline.take_again();
             if again.is_empty() {
                 break;

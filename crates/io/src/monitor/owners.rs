@@ -45,6 +45,11 @@ impl Owners {
         }
     }
 
+    /// Whether no process is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_source.is_empty()
+    }
+
     /// Whether a child came whose process is known and was not looked at.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due
@@ -59,19 +64,10 @@ impl Owners {
         now: Moment,
     ) -> Vec<Event<'static>> {
         self.is_due = false;
-        if self.by_source.is_empty() {
-            return Vec::new();
-        }
-        let mut children: HashMap<&str, Vec<Child>> = HashMap::new();
-        for record in projector.records() {
-            if let Some((source, _)) = self.by_source.get_key_value(&record.source) {
-                children.entry(source).or_default().push(Child::of(record));
-            }
-        }
         let mut ends = Vec::new();
-        for (source, children) in children {
-            let owner = &self.by_source[source];
-            let Some(pid) = owner.pid else { continue };
+        for (source, owner) in &self.by_source {
+            let children: Vec<Child> = projector.records_of(source).map(Child::of).collect();
+            let Some(pid) = owner.pid.filter(|_| !children.is_empty()) else { continue };
             let alive = match look(owner) {
                 Verdict::Alive(_) => Alive::Yes,
                 Verdict::Dead { .. } => Alive::No,

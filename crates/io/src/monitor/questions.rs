@@ -40,6 +40,8 @@ pub enum Answer {
 pub(crate) struct Questions {
     /// Questions that the host was given, by their deadlines.
     given: HashMap<Name, Moment>,
+    /// What of the projection was looked at for open ones.
+    looked: u64,
     /// Children that an authority called gone, and when.
     gone: HashMap<Name, Moment>,
     /// Sources whose process is provably dead: its pid, and since when that is known.
@@ -65,7 +67,9 @@ impl Questions {
     pub(super) fn take(&mut self, projector: &Projector) -> Vec<Asked> {
         let mut open = HashSet::new();
         let mut asked = Vec::new();
-        for record in projector.records() {
+        let (touched, looked) = projector.touched_since(self.looked);
+        self.looked = looked;
+        for record in touched.iter().flat_map(|source| projector.records_of(source)) {
             let Some(question) = &record.freshness.reconciliation else { continue };
             let name = name(record);
             if self.given.get(&name) != Some(&question.deadline) {
@@ -79,7 +83,8 @@ impl Questions {
             }
             open.insert(name);
         }
-        self.given.retain(|name, _| open.contains(name));
+        let is_looked_at = |source: &str| touched.binary_search(&source).is_ok();
+        self.given.retain(|name, _| open.contains(name) || !is_looked_at(&name.0));
         asked
     }
 

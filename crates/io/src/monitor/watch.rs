@@ -336,14 +336,16 @@ impl Watch {
     }
 
     fn look_at_processes(&mut self) {
-        let processes = self.options.processes.then(|| evidence::processes(self.options.home.as_deref()));
+        let here = Identity::own();
+        let processes =
+            self.options.processes.then(|| evidence::processes(self.options.home.as_deref(), &here));
         let now = self.now();
         let mut live = self.shared.live();
         if let Some(processes) = processes {
             live.set_processes(processes, now);
         }
         // A journal that says who writes it may lie anywhere.
-        look_at_owners(&mut live, now);
+        live.look_at_owners(|owner| judge(owner, &here, look), now);
     }
 
     /// Tells what changed since it was last told.
@@ -380,6 +382,9 @@ impl Watch {
 }
 
 fn look_at_owners(live: &mut Live, now: Moment) {
+    if !live.has_owners() {
+        return;
+    }
     let here = Identity::own();
     live.look_at_owners(|owner| judge(owner, &here, look), now);
 }

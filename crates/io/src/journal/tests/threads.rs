@@ -232,6 +232,9 @@ fn places_where_no_journal_can_be() {
     let (folder, path) = folder();
     let fault = Journal::open(&folder.path().join("no/such/j"), Options::default()).err().expect("no folder");
     assert_eq!(fault.code, FaultCode::Io);
+    let told =
+        format!("the folder {} is not there; create it first", folder.path().join("no/such").display());
+    assert!(fault.message.ends_with(&told), "{fault}");
     // A folder, and a pipe, in the journal's place: an error, and no hang.
     std::fs::create_dir(&path).expect("free");
     let mut places = vec![path.clone()];
