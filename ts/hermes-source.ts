@@ -124,10 +124,7 @@ export function observeHermes(
       made.reported.forEach(report);
     },
     unanswered: (error, reason) =>
-      court.report(
-        "snapshot_unanswered",
-        `${source}: no status (asked for: ${reason}): ${safeText(error)}`,
-      ),
+      court.report("snapshot_unanswered", `${source}: no status (asked for: ${reason}): ${safeText(error)}`),
     intervalMs: given.intervalMs ?? INTERVAL_MS,
     deadlineMs: given.deadlineMs,
   });
