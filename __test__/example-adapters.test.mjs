@@ -1,9 +1,13 @@
 // The example adapters against imitations of their programs' protocols: each keeps every rule of the conformance suite that concerns it.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { SCENARIOS, adapterConformance } from "agent-lifecycle/testing";
 import { claudeCodeConfig, claudeCodeDriver } from "../examples/claude-code-stream-json/driver.mjs";
 import { codexAppServerDriver } from "../examples/codex-app-server/driver.mjs";
@@ -67,6 +71,34 @@ for (const [program, options, skipped] of [
       skipped,
     );
   });
+}
+
+test("Claude Code stream-json: kill -9 of the host ends the bridge and the program", async (t) => {
+  const folder = fs.mkdtempSync(path.join(tmpdir(), "agent-lifecycle-"));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const host = spawn(process.execPath, [imitation("claude-host.mjs"), folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => host.kill("SIGKILL"));
+  const [said] = await once(host.stdout.setEncoding("utf8"), "data");
+  assert.equal(said, "turn_started\n");
+  const pids = fs.readFileSync(path.join(folder, "pids"), "utf8").split(" ").map(Number);
+  assert.ok(pids.every(isAlive));
+  host.kill("SIGKILL");
+  await once(host, "close");
+  const deadline = Date.now() + 10_000;
+  while (pids.some(isAlive)) {
+    assert.ok(Date.now() < deadline, "a process of the session runs on");
+    await setImmediate();
+  }
+});
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 test("each example says for which version it was written, and that it was not run against the program", () => {

@@ -137,6 +137,7 @@ const SCENARIOS = {
   },
 };
 
+if (fs.existsSync(folder)) fs.writeFileSync(path.join(folder, "pids"), `${process.pid} ${process.ppid}`);
 if (isResumed && !fs.existsSync(file)) {
   const errors = [`No conversation found with session ID: ${sessionId}`];
   send({ type: "result", subtype: "error_during_execution", is_error: true, num_turns: 0, errors });

@@ -169,7 +169,7 @@ export class Harness {
       bindingChanged: () => listener.bindingChanged(),
       reserveNative: (nativeSessionId) => binding.reserve(nativeSessionId),
       startProcess: (options) => this.#startProcess(life, options),
-      closed: (message) => heard(() => listener.ended({ message })),
+      closed: (message) => void afterAnswers().then(() => heard(() => listener.ended({ message }))),
       onDispose: (release) => {
         if (this.#releases.length >= MOST_RELEASES)
           throw this.#fault("too_many_releases", `there are ${MOST_RELEASES} things to release already`);
@@ -210,8 +210,7 @@ export class Harness {
   async #watch(process: AdapterProcess, life: AbortSignal): Promise<void> {
     const end = await process.closed;
     this.#processes.delete(process);
-    // Whoever waits for an answer that came before the end reads it first: a turn that was accepted is not rejected.
-    await new Promise(setImmediate);
+    await afterAnswers();
     if (!life.aborted && end.reason !== "closed") this.#options.listener.ended(harnessEnd(end));
   }
 
@@ -220,6 +219,9 @@ export class Harness {
     return new ProtocolError(code, message, { phase: "open", correlationId: productSessionId });
   }
 }
+
+/** Whoever waits for an answer that came before an end reads it first: a turn that was accepted is not rejected. */
+const afterAnswers = (): Promise<unknown> => new Promise(setImmediate);
 
 /** Units of what a process wrote to standard error that a person is shown with its end. */
 const SHOWN_STDERR = 1000;

@@ -63,6 +63,8 @@ export class LiveSession {
   /** Ends whoever waits for the harness. */
   readonly #end: (error: RuntimeError) => void;
   readonly #over: Promise<never>;
+  /** When what the adapter said of its native session is written, or could not be. */
+  #kept: Promise<unknown> = Promise.resolve();
   #endedBy: RuntimeError | undefined;
   #state: RuntimeSessionState = "starting";
   #turn: Turn | undefined;
@@ -221,7 +223,10 @@ export class LiveSession {
     }
     // A native id may be known only now. What cannot be written is told, and where it was lost the session ends.
     this.#keepBinding().catch(() => undefined);
-    return turn.ended;
+    const result = await turn.ended;
+    // What became known in the turn is written before the host goes on.
+    await this.#kept;
+    return result;
   }
 
   async #steer(given: RuntimePrompt): Promise<void> {
@@ -330,7 +335,13 @@ export class LiveSession {
     this.#state = "closed";
   }
 
-  async #keepBinding(): Promise<void> {
+  #keepBinding(): Promise<void> {
+    const keeping = this.#writeBinding();
+    this.#kept = Promise.allSettled([this.#kept, keeping]).then(() => undefined);
+    return keeping;
+  }
+
+  async #writeBinding(): Promise<void> {
     const native = this.#harness.state();
     if (native === undefined || this.#disposed !== undefined) return;
     try {
