@@ -26,7 +26,7 @@ use agent_lifecycle_core::redact::Redactor;
 
 pub use ending::{Exit, Reason, Times};
 pub use exchange::WriteRefusal;
-pub use guard_file::write_guard;
+pub use guard_file::{unpack_guard, write_guard};
 
 use exchange::{Exchange, Orders};
 #[cfg(unix)]
