@@ -66,7 +66,7 @@ export function harness(capabilities = ALL, options = {}) {
     adapterId: "scripted",
     transport: "in-process",
     capabilities,
-    nativeTurnIds: true,
+    nativeTurnIds: options.nativeTurnIds ?? false,
     configSchema: { key: { type: "string", secret: true } },
     async openSession(context) {
       called("open");
