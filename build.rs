@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ruzstd::encoding::CompressionLevel;
+
 fn main() {
     napi_build::setup();
     println!("cargo:rerun-if-changed=crates/guard/src");
@@ -13,10 +15,14 @@ fn main() {
     // Static where the C library can be linked so, for then it runs on any Linux. Where nothing can be linked, such as in a check for
     // another platform, the copy is empty, and whoever would need it is told so.
     let is_built = guard(&out, true) || guard(&out, false);
-    if !is_built {
-        println!("cargo:warning=the process guard could not be compiled; the addon is built without it");
-        fs::write(&out, b"").unwrap_or_default();
-    }
+    let compressed = match fs::read(&out) {
+        Ok(bytes) if is_built => ruzstd::encoding::compress_to_vec(&*bytes, CompressionLevel::Fastest),
+        _ => {
+            println!("cargo:warning=the process guard could not be compiled; the addon is built without it");
+            Vec::new()
+        }
+    };
+    fs::write(out.with_extension("zst"), compressed).expect("the folder of the build is writable");
 }
 
 /// Compiles the guard's sources: the standard library is all that they use, so that no Cargo is needed within this one.

@@ -117,6 +117,20 @@ export declare class NativeFollower {
   close(): void
 }
 
+/** The lifecycle of one source of Hermes. */
+export declare class NativeHermes {
+  /** A lifecycle that was told nothing. */
+  constructor(options: NativeHermesOptions)
+  /** What the message in `message` makes, as the JSON text of `{events, questions, reported}`. */
+  push(message: string, now: string): string
+  /** What the status snapshot in `snapshot` makes, as the JSON text of `{snapshot, events, questions, reported}`. */
+  snapshot(snapshot: string): string
+  /** What an authority said of a child; whether that is of the present life of one that is known. */
+  corrected(source: string, childId: string, state: string, since: string): boolean
+  /** The id in the projection of a child's newest life. */
+  childId(childId: string, sessionId: string): string
+}
+
 /** A journal that is open. */
 export declare class NativeJournal {
   /** Opens the journal at `path`. */
@@ -158,6 +172,11 @@ export declare class NativeMonitor {
   hidden(): number
   /** Applies the events in `lines`; the counts of what became of them, as JSON text. */
   apply(lines: string): string
+  /**
+   * Takes the complete snapshot of a source in the JSON text of one value; the records that it is about as the JSON text of an
+   * array of `{source, childId, state, stateSince}`.
+   */
+  reconcile(snapshot: string): string
   /** Takes bytes of a host's stream, by its name. */
   take(name: string, bytes: Uint8Array): void
   /** Takes an authority's answer about a child: `gone`, `there` or `none`. */
@@ -398,6 +417,26 @@ export interface NativeFormer {
   outcome?: string
 }
 
+/** Who speaks, and how much of it goes into events. */
+export interface NativeHermesOptions {
+  /** The source of the events. */
+  source: string
+  /** Their epoch. */
+  sourceEpoch: string
+  /** The child that stands for the host's own session. */
+  rootChildId?: string
+  /** `none`, `titles` or `full`. */
+  content: string
+  /** `known` or `unknown`, as the next three. */
+  history: string
+  /** See `history`. */
+  heartbeat: string
+  /** See `history`. */
+  snapshot: string
+  /** See `history`. */
+  cancel: string
+}
+
 /** How a journal is opened; words and numbers are checked here. */
 export interface NativeJournalOptions {
   /** Milliseconds that an operation waits for the lock; 5,000 by default. */
@@ -434,6 +473,8 @@ export interface NativeMonitorOptions {
   content: string
   /** Whether the host asks authorities. */
   asks: boolean
+  /** Sources whose own snapshots are asked for. */
+  authorities: Array<string>
   /** A journal of its own. */
   journal?: string
   /** How the projection judges. */
@@ -523,6 +564,9 @@ export declare function reconcileDelegations(snapshot: string, current: string, 
 
 /** The JSON text of a value, without what the rules and the registered secrets name. */
 export declare function redactJson(text: string, secrets: Array<string>): string
+
+/** Whether a runtime model may delegate, as the JSON text of `{status, mayDelegate, reason}`. */
+export declare function routingDecision(runtimeModel: string | undefined | null, selection: string, profile?: string | undefined | null): string
 
 /** The rows in the JSON text of an array as a report. */
 export declare function statusReport(rows: string, now: string, evidence: boolean): string

@@ -836,6 +836,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
 module.exports.NativeAdapter = nativeBinding.NativeAdapter
+module.exports.NativeAdapters = nativeBinding.NativeAdapters
 module.exports.NativeApprovalRegistry = nativeBinding.NativeApprovalRegistry
 module.exports.NativeBindingStore = nativeBinding.NativeBindingStore
 module.exports.NativeBridge = nativeBinding.NativeBridge

@@ -71,8 +71,8 @@ test("the limits are the constants", () => {
       .exec(rust)[1]
       .split("*")
       .reduce((product, factor) => product * Number(factor.replaceAll("_", "")), 1);
-  const [, grace, close, terminate, kill] =
-    /grace: millis\((\d+)\), close: millis\((\d+)\), terminate: millis\((\d+)\), kill: millis\((\d+)\)/.exec(
+  const [, grace, closedGrace, close, terminate, kill] =
+    /grace: millis\((\d+)\),\s+closed_grace: millis\((\d+)\),\s+close: millis\((\d+)\),\s+terminate: millis\((\d+)\),\s+kill: millis\((\d+)\)/.exec(
       rust,
     );
   const values = rows(fixed).map(([, value]) => numbers(value));
@@ -80,7 +80,8 @@ test("the limits are the constants", () => {
     [constant("OUTBOX_MESSAGES"), constant("OUTBOX_BYTES")],
     [constant("HEAD"), constant("TAIL")],
     [constant("INBOX_BYTES")],
-    ...[grace, close, terminate, kill].map((millis) => [Number(millis)]),
+    [Number(grace), Number(closedGrace)],
+    ...[close, terminate, kill].map((millis) => [Number(millis)]),
   ]);
 });
 

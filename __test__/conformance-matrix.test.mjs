@@ -15,7 +15,8 @@ const REASONS = {
   "turn-order": /not told in the order of the harness/,
   duplicates: /are "Only Only once\.once\."/,
   late: /Too late\./,
-  malformed: /ended as failed, and should have as completed/,
+  // In the turn, or just after it: what came in one piece is heard first.
+  malformed: /ended as failed, and should have as completed|the harness is gone: this is no JSON/,
   crash: /ended as interrupted, and should have as failed/,
   partial: /ended as completed, and should have as failed/,
   "abort-idle": /ended as interrupted, and should have as completed/,

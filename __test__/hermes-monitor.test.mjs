@@ -114,14 +114,20 @@ test("a child that complete statuses leave out is stale, asked about, and never 
 });
 
 test("a status that does not come ends nothing, and is told", async (t) => {
-  const error = new Error("no connection");
+  const error = new Error("no connection, token sk-abcdefghijklmnopqrstuvwx1234");
   const { told, states } = await opened(t, [
     hermes(() => Promise.reject(error), { events: [event("start", "a")] }),
   ]);
   await until("the event is read", () => states()["a@s"] === "running");
   assert.deepEqual(
     told.map(({ code, path: where, message }) => [code, where, message]),
-    [["snapshot_unanswered", null, "hermes/1: no status (asked for: session_open): Error: no connection"]],
+    [
+      [
+        "snapshot_unanswered",
+        null,
+        "hermes/1: no status (asked for: session_open): Error: no connection, token [REDACTED]",
+      ],
+    ],
   );
 });
 

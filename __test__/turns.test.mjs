@@ -92,6 +92,7 @@ test("wrong options and inputs are refused by name, and change nothing", () => {
     [{ ...good, generation: "1" }, "invalid_option", "generation"],
     [{ ...good, generation: undefined }, "invalid_option", "generation"],
     [{ ...good, nativeTurnIds: 1 }, "invalid_option", "nativeTurnIds"],
+    [{ ...good, nativeTurnIds: undefined }, "invalid_option", "nativeTurnIds"],
     [{ ...good, secrets: ["short"] }, "invalid_option", "secrets[0]"],
     [{ ...good, secret: "x" }, "invalid_option", "secret"],
   ]) {

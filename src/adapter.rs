@@ -14,8 +14,8 @@ use serde::Serialize;
 use crate::convert::{integer, text};
 use crate::error::Refusal;
 
-/// The guard that build.rs has compiled; empty where it could not.
-const GUARD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guard"));
+/// The guard that build.rs has compiled and compressed; empty where it could not.
+const GUARD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guard.zst"));
 
 /// What is run.
 #[napi(object)]
@@ -183,7 +183,8 @@ pub fn write_guard(env: Env, folder: String) -> Result<Option<String>> {
     if GUARD.is_empty() {
         return Ok(None);
     }
-    match adapter::write_guard(Path::new(&folder), GUARD) {
+    let written = adapter::unpack_guard(GUARD).and_then(|bytes| adapter::write_guard(Path::new(&folder), &bytes));
+    match written {
         Ok(path) => Ok(Some(path.display().to_string())),
         Err(error) => {
             let message = format!("{folder}: {error}");

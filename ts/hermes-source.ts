@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { textArgument } from "./arguments.js";
 import type { ContentLevel } from "./bridge.js";
-import { guarded, thrownText } from "./callbacks.js";
+import { guarded, safeText } from "./callbacks.js";
 import type { Capabilities, LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { HermesStatusSnapshot } from "./hermes.js";
@@ -124,10 +124,7 @@ export function observeHermes(
       made.reported.forEach(report);
     },
     unanswered: (error, reason) =>
-      court.report(
-        "snapshot_unanswered",
-        `${source}: no status (asked for: ${reason}): ${thrownText(error)}`,
-      ),
+      court.report("snapshot_unanswered", `${source}: no status (asked for: ${reason}): ${safeText(error)}`),
     intervalMs: given.intervalMs ?? INTERVAL_MS,
     deadlineMs: given.deadlineMs,
   });
@@ -150,7 +147,7 @@ export function observeHermes(
           take(event);
         });
       } catch (error) {
-        if (!ended.signal.aborted) court.report("source_failed", `${source}: ${thrownText(error)}`);
+        if (!ended.signal.aborted) court.report("source_failed", `${source}: ${safeText(error)}`);
       }
       if (!isOpenedAgain) return;
       // By up to a half shorter, so that many hosts do not connect at once.

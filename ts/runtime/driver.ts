@@ -163,14 +163,17 @@ export interface RuntimeDriver<Session = unknown> {
   /** Resolves when the harness has accepted the turn, with its native id where there is one; a rejection says that it did not. */
   prompt(session: Session, prompt: AdapterPrompt): Promise<{ readonly nativeTurnId?: string | undefined }>;
   steer?(session: Session, prompt: AdapterPrompt): Promise<void>;
-  /** Asks the harness to cancel; the turn ends with the terminal that is observed. */
+  /**
+   * Asks the harness to cancel; the turn ends with the terminal that is observed. It may come when the turn has ended already: then it
+   * does nothing, and not to the next turn either.
+   */
   abort?(session: Session, turn: { readonly turnId: string }): Promise<void>;
   /** Resolves when the reply is written. */
   respondToApproval?(session: Session, request: NativeRequest, decisionId: string): Promise<void>;
   respondToUserInput?(session: Session, request: NativeRequest, answers: UserInputAnswers): Promise<void>;
   /** A request ended without an answer: the harness still waits for one, so give it the protocol's own refusal. */
   requestEnded?(session: Session, request: NativeRequest, outcome: RequestOutcome): void;
-  /** Ends the live session, not the native one. */
+  /** Ends the live session, not the native one. It may be called again. */
   dispose(session: Session): Promise<void>;
 }
 

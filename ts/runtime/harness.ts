@@ -122,7 +122,7 @@ export class Harness {
     } catch (error) {
       this.#options.listener.warn("dispose_failed", thrownText(error));
     }
-    // One that starts is closed as soon as it has.
+    // One that starts is closed in its handshake, or as soon as it has started.
     await Promise.allSettled(this.#starting);
     await Promise.allSettled([...this.#processes].map((process) => process.release()));
   }
@@ -190,6 +190,16 @@ export class Harness {
       ...options,
       secrets: [...secrets, ...(options.secrets ?? [])],
       correlationId: binding.stored.productSessionId,
+      async initialize(initializing) {
+        const giveUp = (): void => void initializing.close();
+        life.addEventListener("abort", giveUp, { once: true });
+        try {
+          if (life.aborted) giveUp();
+          await options.initialize?.(initializing);
+        } finally {
+          life.removeEventListener("abort", giveUp);
+        }
+      },
       onDiagnostic: (diagnostic) => {
         listener.warn(diagnostic.code, diagnostic.message);
         options.onDiagnostic?.(diagnostic);

@@ -21,7 +21,7 @@ import {
   promptOf,
 } from "./session.js";
 import { TurnSequencer } from "./turn-sequencer.js";
-import { within } from "./within.js";
+import { awake, within } from "./within.js";
 
 /** What a live session is made from. */
 export interface LiveSessionParts {
@@ -146,7 +146,7 @@ export class LiveSession {
       generation,
       capabilities: Object.freeze({ ...capabilities }),
       status: () => this.#status(),
-      prompt: (prompt: RuntimePrompt) => this.#prompt(prompt),
+      prompt: (prompt: RuntimePrompt) => awake(this.#prompt(prompt)),
       abort: () => this.#abort(),
       dispose: () => this.dispose(),
       [Symbol.asyncDispose]: () => this.dispose(),

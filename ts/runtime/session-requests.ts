@@ -90,11 +90,11 @@ export class SessionRequests {
   }
 
   respondToApproval(requestId: string, decision: string): Promise<RequestResolution> {
-    return this.#answer(this.#registry.respondToApproval(requestId, decision));
+    return this.#answer(() => this.#registry.respondToApproval(requestId, decision));
   }
 
   respondToUserInput(requestId: string, answers: UserInputAnswers): Promise<RequestResolution> {
-    return this.#answer(this.#registry.respondToUserInput(requestId, answers));
+    return this.#answer(() => this.#registry.respondToUserInput(requestId, answers));
   }
 
   /** Whether an answer is on its way to the harness. */
@@ -126,10 +126,10 @@ export class SessionRequests {
     }
   }
 
-  async #answer(answer: Promise<RequestResolution>): Promise<RequestResolution> {
+  async #answer(answer: () => Promise<RequestResolution>): Promise<RequestResolution> {
     this.#answers += 1;
     try {
-      return await answer;
+      return await answer();
     } finally {
       this.#answers -= 1;
       if (this.#answers === 0) this.#options.answered();

@@ -1,6 +1,7 @@
 // Inputs in any order in, semantic events in a legal order out. The rules are in the core; docs/turns.md says them.
 import { booleanOption, numberOption, optionalText, optionsArgument, textArgument } from "../arguments.js";
 import { jsonText } from "../contract.js";
+import { LifecycleError } from "../error.js";
 import { type Native, callNative } from "../native.js";
 import { secretsOption } from "./approval-registry.js";
 import type { TurnInput, TurnPlace, TurnSequencerOptions, TurnSequencerStats } from "./observation.js";
@@ -14,7 +15,12 @@ export class TurnSequencer {
   constructor(options: TurnSequencerOptions) {
     const given = optionsArgument(options, "options", OPTIONS);
     const productSessionId = textArgument(given.productSessionId, "productSessionId");
-    const nativeTurnIds = booleanOption(given.nativeTurnIds, "nativeTurnIds") ?? false;
+    const nativeTurnIds = booleanOption(given.nativeTurnIds, "nativeTurnIds");
+    if (nativeTurnIds === undefined) {
+      // A default would put what a harness says into the wrong turn, and nobody would see why.
+      const message = "nativeTurnIds must be true or false: whether the harness names its turns";
+      throw new LifecycleError("invalid_option", message, { path: "nativeTurnIds" });
+    }
     const secrets = secretsOption(given.secrets);
     const generation = numberOption(given.generation, "generation") ?? Number.NaN;
     this.#native = callNative(

@@ -1,4 +1,4 @@
-// A bound on a wait.
+// Waits: with a bound, and such that a script does not end in the middle.
 
 /** What `promise` gives, or a rejection with `late()` after that many milliseconds. */
 export async function within<T>(
@@ -14,5 +14,18 @@ export async function within<T>(
     return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** A timer takes no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** What `promise` gives. Until then the script is kept alive: what it waits for may be a process that alone would not do that. */
+export async function awake<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, LONGEST_MS);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
   }
 }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -131,9 +132,18 @@ fn what_cannot_be_run_says_so() {
     let (_, end) = Run::start(missing).end();
     assert_eq!(end.reason, Reason::SpawnFailed);
     assert!(end.message.starts_with("the directory: No such file"), "{}", end.message);
-    let (_, end) = Run::start(Options { guard: "/nowhere/guard".into(), ..options("true", &[]) }).end();
-    assert_eq!(end.reason, Reason::GuardUnavailable);
-    assert!(end.message.starts_with("/nowhere/guard: "), "{}", end.message);
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("text");
+    fs::write(&text, "no program").unwrap();
+    let locked = text.with_file_name("locked");
+    fs::write(&locked, "").unwrap();
+    fs::set_permissions(&text, PermissionsExt::from_mode(0o700)).unwrap();
+    for guard in [Path::new("/nowhere/guard"), &text, &locked] {
+        let (_, end) = Run::start(Options { guard: guard.into(), ..options("true", &[]) }).end();
+        assert_eq!(end.reason, Reason::GuardUnavailable, "{}", guard.display());
+        let words = if guard == text { "it ended before" } else { guard.to_str().unwrap() };
+        assert!(end.message.starts_with(words), "{}", end.message);
+    }
 }
 
 #[test]
@@ -245,7 +255,8 @@ fn an_output_that_ends_without_an_exit_ends_the_process() {
 fn an_input_that_is_closed_ends_the_process_and_its_exit_is_known() {
     let run = Run::start(shell("exec <&-; echo '{}'; sleep 0.2; echo '{\"last\":1}'; exit 7"));
     run.message();
-    run.adapter.write("{}").unwrap();
+    // The guard lets go of its copy a moment after the program runs.
+    wait_until("nothing can be written", || run.adapter.write("{}").is_err());
     let (lines, end) = run.end();
     assert_eq!(lines, ["{\"last\":1}"]);
     assert_eq!((end.reason, end.exit), (Reason::WriteFailed, Some(Exit::Code(7))));

@@ -60,6 +60,8 @@ pub enum Exit {
 pub struct Times {
     /// From an exit to the end of the output that others hold open, and from the end of the output to the exit.
     pub grace: Duration,
+    /// From an exit that was asked for to the end of the output that others hold open: they are to end as well.
+    pub closed_grace: Duration,
     /// From the order to close to SIGTERM.
     pub close: Duration,
     /// From SIGTERM to SIGKILL.
@@ -71,7 +73,13 @@ pub struct Times {
 impl Default for Times {
     fn default() -> Self {
         let millis = Duration::from_millis;
-        Self { grace: millis(2000), close: millis(2000), terminate: millis(500), kill: millis(500) }
+        Self {
+            grace: millis(2000),
+            closed_grace: millis(100),
+            close: millis(2000),
+            terminate: millis(500),
+            kill: millis(500),
+        }
     }
 }
 
@@ -175,7 +183,8 @@ impl Ending {
         if self.has_output_ended || self.phase >= Phase::Terminating {
             self.clear(now);
         } else {
-            let until = now + self.times.grace;
+            let is_closed = self.reason == Some(Reason::Closed);
+            let until = now + if is_closed { self.times.closed_grace } else { self.times.grace };
             let until = self.deadline.map_or(until, |deadline| deadline.min(until));
             self.advance(Phase::Draining, until, None);
         }
@@ -303,8 +312,9 @@ mod tests {
             (&[(10, Paused)], vec![], None),
             (&[(10, OutputEnded)], terminated(2010), Some(Reason::OutputEnded)),
             (&[(10, WriteFailed), (20, Exited)], after(2010).to_vec(), Some(Reason::WriteFailed)),
-            // A closed one that exits waits for nobody longer than it would have.
-            (&[(10, Close), (1000, Exited)], after(2010).to_vec(), Some(Reason::Closed)),
+            // A closed one that exits waits for nobody long, nor longer than it would have.
+            (&[(10, Close), (1000, Exited)], after(1100).to_vec(), Some(Reason::Closed)),
+            (&[(10, Close), (1990, Exited)], after(2010).to_vec(), Some(Reason::Closed)),
             (&[(10, Close), (20, Exited), (30, OutputEnded)], after(30).to_vec(), Some(Reason::Closed)),
             (&[(10, Exited), (20, Stop)], after(20).to_vec(), Some(Reason::Exited)),
             (

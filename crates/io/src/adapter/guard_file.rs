@@ -5,10 +5,21 @@
 
 use std::fs::{self, File};
 use std::hash::Hasher as _;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
+use ruzstd::decoding::StreamingDecoder;
 use siphasher::sip128::{Hasher128, SipHasher13};
+
+/// The bytes of the guard, which is embedded as a Zstandard frame.
+///
+/// # Errors
+/// Where it is none.
+pub fn unpack_guard(compressed: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    StreamingDecoder::new(compressed).map_err(io::Error::other)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// Writes `bytes` to `folder` unless they are there, under a name with their hash.
 ///

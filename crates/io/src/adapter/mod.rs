@@ -16,8 +16,8 @@ mod stderr;
 #[cfg(windows)]
 mod windows;
 
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use agent_lifecycle_core::redact::Redactor;
 
 pub use ending::{Exit, Reason, Times};
 pub use exchange::WriteRefusal;
-pub use guard_file::write_guard;
+pub use guard_file::{unpack_guard, write_guard};
 
 use exchange::{Exchange, Orders};
 #[cfg(unix)]
@@ -100,6 +100,20 @@ pub struct End {
     /// What the system said, where something could not be run; else empty.
     pub message: String,
 }
+
+impl End {
+    /// The end of what was not begun: `error` is what running the guard came to.
+    fn unstarted(guard: &Path, error: &io::Error) -> Self {
+        // Short of descriptors, processes or memory says nothing of the guard.
+        let is_guard = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied)
+            || error.raw_os_error() == Some(NO_EXECUTABLE);
+        let reason = if is_guard { Reason::GuardUnavailable } else { Reason::SpawnFailed };
+        Self { reason, exit: None, stderr: String::new(), message: format!("{}: {error}", guard.display()) }
+    }
+}
+
+/// What the system says of a file that is no program for this machine.
+const NO_EXECUTABLE: i32 = if cfg!(windows) { 193 } else { 8 };
 
 /// How long the end of an environment waits for a process that is stopped.
 const FAREWELL: Duration = Duration::from_millis(1500);

@@ -49,12 +49,7 @@ pub(super) fn begin(
 fn run(options: &Options, redactor: Arc<Redactor>, exchange: &Exchange, woken: UnixStream) {
     match spawn(options) {
         Ok(spawned) => Pump::new(options, redactor, exchange, woken, spawned).run(),
-        Err(error) => exchange.end(End {
-            reason: Reason::GuardUnavailable,
-            exit: None,
-            stderr: String::new(),
-            message: format!("{}: {error}", options.guard.display()),
-        }),
+        Err(error) => exchange.end(End::unstarted(&options.guard, &error)),
     }
 }
 
@@ -65,8 +60,9 @@ struct Pump<'a> {
     woken: UnixStream,
     guard: Child,
     control: Option<UnixStream>,
-    /// What the guard has said of a line that is not complete.
+    /// What the guard has said of a line that is not complete, and whether it has said anything.
     said: Vec<u8>,
+    has_spoken: bool,
     input: Option<File>,
     /// The message that is being written, and how much of it is.
     message: Option<(Vec<u8>, usize)>,
@@ -107,6 +103,7 @@ impl<'a> Pump<'a> {
             guard,
             control: Some(control),
             said: Vec::new(),
+            has_spoken: false,
             input: Some(input),
             message: None,
             output: Some(output),
@@ -219,6 +216,7 @@ impl<'a> Pump<'a> {
     }
 
     fn heard(&mut self, line: &str) {
+        self.has_spoken = true;
         let now = Instant::now();
         let words: Vec<&str> = line.split(' ').collect();
         let number = |text: &str| text.parse::<i32>().unwrap_or(0);
@@ -329,11 +327,20 @@ impl<'a> Pump<'a> {
         if !self.ending.is_past_output() || self.ending.reason() == Some(Reason::GuardDied) {
             self.read_output();
         }
+        let mut reason = self.ending.reason().unwrap_or(Reason::GuardDied);
         if is_gone {
-            let _ = self.guard.wait();
+            let code = self.guard.wait().ok().and_then(|status| status.code());
+            if reason == Reason::GuardDied
+                && !self.has_spoken
+                && let Some(code) = code
+            {
+                // No guard at all, such as a text that a shell was asked to run.
+                reason = Reason::GuardUnavailable;
+                self.failure = Some(format!("it ended before it ran the program, with exit code {code}"));
+            }
         }
         self.exchange.end(End {
-            reason: self.ending.reason().unwrap_or(Reason::GuardDied),
+            reason,
             exit: self.ending.exit(),
             stderr: self.stderr.finish(),
             message: self.failure.take().unwrap_or_default(),

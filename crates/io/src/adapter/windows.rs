@@ -61,12 +61,7 @@ fn run(
     let started = spawn(options).and_then(|guard| Pump::new(options, redactor, exchange, guard, events));
     match started {
         Ok(pump) => pump.run(received),
-        Err(error) => exchange.end(End {
-            reason: Reason::GuardUnavailable,
-            exit: None,
-            stderr: String::new(),
-            message: format!("{}: {error}", options.guard.display()),
-        }),
+        Err(error) => exchange.end(End::unstarted(&options.guard, &error)),
     }
 }
 
