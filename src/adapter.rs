@@ -183,7 +183,8 @@ pub fn write_guard(env: Env, folder: String) -> Result<Option<String>> {
     if GUARD.is_empty() {
         return Ok(None);
     }
-    let written = adapter::unpack_guard(GUARD).and_then(|bytes| adapter::write_guard(Path::new(&folder), &bytes));
+    let written =
+        adapter::unpack_guard(GUARD).and_then(|bytes| adapter::write_guard(Path::new(&folder), &bytes));
     match written {
         Ok(path) => Ok(Some(path.display().to_string())),
         Err(error) => {
