@@ -3,7 +3,6 @@
 //! Every operation is a promise that the store's own thread settles with JSON text: `{ok}` or `{fault}`. A pending one keeps the
 //! process alive, an open store alone does not. At the end of the environment what it owns is released.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +11,11 @@ use agent_lifecycle_core::runtime::binding::{
 };
 use agent_lifecycle_io::binding_store::{Answer, BindingStore, Options, Repair};
 use napi::bindgen_prelude::Object;
-use napi::{CleanupEnvHook, Env, JsDeferred, Result};
+use napi::{Env, JsDeferred, Result};
 use napi_derive::napi;
 use serde::Serialize;
 
+use crate::at_end::AtEnd;
 use crate::convert::{integer, text};
 use crate::error::Refusal;
 
@@ -67,7 +67,7 @@ fn settle(deferred: Deferred, answer: String) {
 #[napi]
 pub struct NativeBindingStore {
     store: Arc<BindingStore>,
-    hook: RefCell<Option<CleanupEnvHook<Arc<BindingStore>>>>,
+    at_end: AtEnd<BindingStore>,
 }
 
 #[napi]
@@ -88,8 +88,8 @@ impl NativeBindingStore {
             Refusal { code: fault.code.as_str(), path: None, message: &fault.message }.into_error(env)
         })?;
         let store = Arc::new(store);
-        let hook = env.add_env_cleanup_hook(Arc::clone(&store), |store: Arc<BindingStore>| store.end())?;
-        Ok(Self { store, hook: RefCell::new(Some(hook)) })
+        let at_end = AtEnd::new(env, &store, BindingStore::end)?;
+        Ok(Self { store, at_end })
     }
 
     /// Whether it could be opened.
@@ -273,10 +273,11 @@ impl NativeBindingStore {
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = env.create_deferred::<String, Resolver>()?;
-        self.store.close(move || settle(deferred, "{\"ok\":null}".to_owned()));
-        if let Some(hook) = self.hook.take() {
-            env.remove_env_cleanup_hook(hook)?;
-        }
+        let at_end = self.at_end.clone();
+        self.store.close(move || {
+            at_end.take();
+            settle(deferred, "{\"ok\":null}".to_owned());
+        });
         Ok(promise)
     }
 }

@@ -3,7 +3,6 @@
 //! Every operation is a promise that the journal's own thread settles with JSON text: `{ok}` or `{fault}`. A pending one keeps the
 //! process alive, an open journal alone does not. At the end of the environment what waits is still written.
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,10 +13,11 @@ use agent_lifecycle_io::journal::{
     Draft, Durability, Fault, FaultCode, Journal, Options, Outcome, Replay, Replayed, Rotation, TornTail,
 };
 use napi::bindgen_prelude::Object;
-use napi::{CleanupEnvHook, Env, JsDeferred, Result};
+use napi::{Env, JsDeferred, Result};
 use napi_derive::napi;
 use serde::Serialize;
 
+use crate::at_end::AtEnd;
 use crate::convert::{integer, text};
 use crate::error::Refusal as Refused;
 use crate::projector::NativeProjector;
@@ -127,7 +127,7 @@ fn settle(deferred: Deferred, answer: String) {
 #[napi]
 pub struct NativeJournal {
     journal: Arc<Journal>,
-    hook: RefCell<Option<CleanupEnvHook<Arc<Journal>>>>,
+    at_end: AtEnd<Journal>,
 }
 
 #[napi]
@@ -142,8 +142,8 @@ impl NativeJournal {
         })?;
         let journal = Arc::new(journal);
         // What was accepted is written before the environment goes.
-        let hook = env.add_env_cleanup_hook(Arc::clone(&journal), |journal: Arc<Journal>| journal.end())?;
-        Ok(Self { journal, hook: RefCell::new(Some(hook)) })
+        let at_end = AtEnd::new(env, &journal, Journal::end)?;
+        Ok(Self { journal, at_end })
     }
 
     /// The canonical path.
@@ -248,10 +248,11 @@ impl NativeJournal {
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = env.create_deferred::<String, Resolver>()?;
-        self.journal.close(move || settle(deferred, "{\"ok\":null}".to_owned()));
-        if let Some(hook) = self.hook.take() {
-            env.remove_env_cleanup_hook(hook)?;
-        }
+        let at_end = self.at_end.clone();
+        self.journal.close(move || {
+            at_end.take();
+            settle(deferred, "{\"ok\":null}".to_owned());
+        });
         Ok(promise)
     }
 }

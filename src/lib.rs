@@ -6,6 +6,7 @@
 
 pub mod adapter;
 pub mod agent;
+mod at_end;
 pub mod bindings;
 pub mod bridge;
 pub mod contract;

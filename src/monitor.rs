@@ -16,6 +16,7 @@ use napi::{Env, JsDeferred, Result, Status};
 use napi_derive::napi;
 use serde::Serialize;
 
+use crate::at_end::AtEnd;
 use crate::convert::{content_level, integer, moment, text};
 use crate::error::{Refusal, refuse};
 use crate::projector::NativeProjectorOptions;
@@ -105,6 +106,7 @@ type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
 #[napi]
 pub struct NativeMonitor {
     monitor: Arc<Monitor>,
+    at_end: AtEnd<Monitor>,
 }
 
 #[napi]
@@ -119,8 +121,8 @@ impl NativeMonitor {
             tell.call(notice_text(&notice), ThreadsafeFunctionCallMode::NonBlocking);
         });
         let monitor = Arc::new(monitor.map_err(|fault| open_error(env, &fault))?);
-        env.add_env_cleanup_hook(Arc::clone(&monitor), |monitor| monitor.close())?;
-        Ok(Self { monitor })
+        let at_end = AtEnd::new(env, &monitor, Monitor::close)?;
+        Ok(Self { monitor, at_end })
     }
 
     /// The rows as the JSON text of an array.
@@ -209,9 +211,10 @@ impl NativeMonitor {
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise): (JsDeferred<(), Resolver>, _) = env.create_deferred()?;
-        let monitor = Arc::clone(&self.monitor);
+        let (monitor, at_end) = (Arc::clone(&self.monitor), self.at_end.clone());
         let close = move || {
             monitor.close();
+            at_end.take();
             deferred.resolve(Box::new(|_| Ok(())));
         };
         std::thread::Builder::new().name("agent-lifecycle-close".to_owned()).spawn(close)?;

@@ -74,7 +74,7 @@ export type MonitorAnswer = "gone" | "there" | "unknown";
 export interface MonitorOptions {
   /** `"default"`, or a list of sources. */
   readonly sources?: "default" | Iterable<MonitorSource> | undefined;
-  /** Files that were not written for this long are hidden until they are; 86,400,000 (a day) by default. */
+  /** Files that were not written for this long are hidden until they are, unless their agent's process lives; 86,400,000 (a day) by default. */
   readonly activeWithinMs?: number | undefined;
   /** How much of prompts and texts reaches rows and the journal; `titles` by default. */
   readonly content?: ContentLevel | undefined;

@@ -21,7 +21,7 @@ export interface ReadStatusOptions {
    * in the state directory.
    */
   readonly sources?: Iterable<string> | undefined;
-  /** In the default places, sessions without evidence for this long are counted, not read; 86,400,000 (a day) by default. */
+  /** In the default places, sessions without evidence for this long are counted, not read, unless their process lives; 86,400,000 (a day) by default. */
   readonly activeWithinMs?: number | undefined;
   /** How much of prompts and texts reaches rows; `titles` by default. */
   readonly content?: ContentLevel | undefined;

@@ -73,6 +73,15 @@ pub fn processes(home: Option<&Path>, here: &Identity) -> HashMap<SessionName, P
     found
 }
 
+/// Whether the first line of a publisher's journal names a process, and that lives.
+pub(crate) fn has_living_owner(journal: &Path, here: &Identity) -> bool {
+    let Some(head) = read(journal) else { return false };
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let note: Option<serde_json::Value> = serde_json::from_slice(first).ok();
+    let owner = note.as_ref().and_then(|note| note.get("details")?.get("owner"));
+    owner.is_some_and(|owner| matches!(judge(&Owner::read(owner), here, look), Verdict::Alive(_)))
+}
+
 /// The folders where the agents of this user keep their journals, also those that are not there yet.
 #[must_use]
 pub fn journal_folders(home: Option<&Path>) -> Vec<PathBuf> {

@@ -15,7 +15,7 @@ use agent_lifecycle_core::contract::Moment;
 use agent_lifecycle_core::decode::JsonlParser;
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, host_status, rows};
-use agent_lifecycle_core::project::{Config, Projector};
+use agent_lifecycle_core::project::{Alive, Config, Projector};
 use agent_lifecycle_core::providers::{self, Provider, Recognized, Role, gather};
 
 use crate::discover::{self, Candidate, Format, Found, Titles};
@@ -217,7 +217,9 @@ impl Scan {
         self.sessions = Arc::new(sessions.into_keys().map(|(_, session)| session).collect());
         if let Some(oldest) = self.oldest() {
             let before = self.queue.len();
-            self.queue.retain(|group| moment(group.modified()) >= oldest);
+            let here = Identity::own();
+            let processes = &self.processes;
+            self.queue.retain(|group| moment(group.modified()) >= oldest || group.lives(processes, &here));
             self.report.hidden += before - self.queue.len();
         }
         // Read from the end of the list: newest first.
@@ -225,7 +227,7 @@ impl Scan {
         self.total = self.queue.len();
     }
 
-    /// Evidence older than this hides a session in the default places.
+    /// Evidence older than this hides a session in the default places, unless its process lives.
     fn oldest(&self) -> Option<Moment> {
         let since = self.options.since_ms.filter(|_| self.options.paths.is_empty())?;
         Some(self.now.plus_millis(-since))
@@ -333,8 +335,11 @@ impl Scan {
             }
         }
         for mut tree in trees {
-            let is_recent = |row: &Row| oldest.is_none_or(|oldest| row.freshness.at >= oldest);
-            if !tree.iter().any(is_recent) {
+            let is_shown = |row: &Row| {
+                oldest.is_none_or(|oldest| row.freshness.at >= oldest)
+                    || row.evidence.process_alive == Alive::Yes
+            };
+            if !tree.iter().any(is_shown) {
                 self.report.hidden += 1;
                 continue;
             }
@@ -374,6 +379,17 @@ impl Scan {
 }
 
 impl Group {
+    /// Whether the process that works on it is known to live.
+    fn lives(&self, processes: &HashMap<SessionName, Process>, here: &Identity) -> bool {
+        match self {
+            Self::Session { provider, journals } => journals.first().is_some_and(|(_, recognized)| {
+                let process = processes.get(&(provider.name(), recognized.session_id.clone()));
+                process.is_some_and(|process| process.alive == Some(true))
+            }),
+            Self::Stream(file) => evidence::has_living_owner(&file.path, here),
+        }
+    }
+
     fn modified(&self) -> SystemTime {
         match self {
             Self::Session { journals, .. } => {

@@ -2,7 +2,7 @@
 
 mod monitoring;
 
-use std::fs::{self};
+use std::fs;
 use std::time::{Duration, Instant};
 
 use agent_lifecycle_core::contract::{Capability, State, WaitingReason};

@@ -2,7 +2,7 @@
 
 mod monitoring;
 
-use std::fs::{self};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -279,4 +279,52 @@ fn status(place: &Path) -> Vec<Row> {
     });
     while scan.step() {}
     scan.report().rows.clone()
+}
+
+#[test]
+#[cfg(unix)]
+fn what_was_not_active_for_long_is_shown_where_its_process_lives() {
+    if std::env::var_os("CLAUDE_CONFIG_DIR").is_some() {
+        println!("skipped: CLAUDE_CONFIG_DIR is set");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(72);
+    let files = [
+        (".claude/projects/-w/lives-on.jsonl", prompt("lives-on", "p1")),
+        (".claude/projects/-w/is-over.jsonl", prompt("is-over", "p1")),
+        ("journals/mine-1.jsonl", published(dead_pid())),
+        ("journals/mine-2.jsonl", published(std::process::id()).replace("mine/1", "mine/2")),
+    ];
+    for (file, text) in &files {
+        append(&folder.join(file), text);
+        fs::File::options().write(true).open(folder.join(file)).unwrap().set_modified(long_ago).unwrap();
+    }
+    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let claim = json!({"pid": std::process::id(), "sessionId": "lives-on", "startedAt": u64::try_from(started).unwrap()});
+    fs::create_dir_all(folder.join(".claude/sessions")).unwrap();
+    fs::write(folder.join(".claude/sessions/lives-on.json"), claim.to_string()).unwrap();
+    let mut scan = Scan::new(status::Options {
+        paths: Vec::new(),
+        home: Some(folder.to_owned()),
+        state: Some(folder.to_owned()),
+        since_ms: Some(86_400_000),
+        active: false,
+        now: None,
+        content: Content::Titles,
+        config: Config::default(),
+    });
+    while scan.step() {}
+    let keys = |rows: &[Row]| {
+        let mut keys: Vec<_> = rows.iter().map(|row| row.key.replace("#1", "")).collect();
+        keys.sort();
+        keys
+    };
+    let expected = ["claude-code/lives-on", "mine/2"];
+    assert_eq!((keys(&scan.report().rows), scan.report().hidden), (expected.map(str::to_owned).to_vec(), 2));
+    let folders = vec![folder.join(".claude/projects"), folder.join("journals")];
+    let home = Some(folder.to_owned());
+    let (monitor, _notices) = open(Options { folders, home, processes: true, ..options(folder) });
+    assert_eq!((keys(&monitor.rows()), monitor.hidden()), (expected.map(str::to_owned).to_vec(), 2));
 }

@@ -277,6 +277,12 @@ impl Live {
         self.tell_processes(now);
     }
 
+    /// The sessions whose process is known to live. Their names are in the paths of their journals.
+    pub(super) fn living_sessions(&self) -> impl Iterator<Item = &str> {
+        let living = self.processes.iter().filter(|(_, process)| process.alive == Some(true));
+        living.map(|((_, session), _)| session.as_str()).filter(|session| !session.is_empty())
+    }
+
     fn tell_processes(&mut self, now: Moment) {
         let Self { pipeline, processes, questions, record, .. } = self;
         for ((provider, session), process) in processes.iter() {

@@ -250,7 +250,8 @@ impl Watch {
         let now = self.now();
         let written = std::fs::metadata(&path).and_then(|metadata| metadata.modified()).map(moment);
         let active = i64::try_from(self.options.active_within.as_millis()).unwrap_or(i64::MAX);
-        let is_dormant = written.is_ok_and(|written| written < now.plus_millis(-active));
+        let is_old = written.is_ok_and(|written| written < now.plus_millis(-active));
+        let is_dormant = is_old && !self.lives(&path);
         if !discover::is_compressed(&path) {
             return self.follow(path, is_dormant);
         }
@@ -264,6 +265,17 @@ impl Watch {
             self.complain("unreadable", Some(&path), &error.to_string());
         }
         self.is_changed = true;
+    }
+
+    /// Whether a journal that was not written for long is of an agent whose process lives.
+    fn lives(&self, path: &Path) -> bool {
+        let published =
+            self.options.spool.as_deref().and_then(Path::parent).map(|state| state.join("journals"));
+        if path.parent() == published.as_deref() && published.is_some() {
+            return evidence::has_living_owner(path, &Identity::own());
+        }
+        let shown = path.to_string_lossy();
+        self.shared.live().living_sessions().any(|session| shown.contains(session))
     }
 
     fn take_chunk(&mut self, key: Key, kind: ChunkKind, bytes: &[u8]) {
