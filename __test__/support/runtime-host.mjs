@@ -84,7 +84,7 @@ const store = await BindingStore.open(path.join(home, "bindings.db"));
 /** Sessions with what they said, and how a test moves them: `{id, do, ...}` on standard input. */
 const live = new Map();
 
-async function open({ id, script, mark, mode }) {
+async function open({ id, script, mark, mode, title }) {
   const config = fakeAdapter({ capabilities: FAKE_CAPABILITIES, nativeTurnIds: true, ...script });
   config.args[0] = path.join(import.meta.dirname, "runtime-adapter.mjs");
   const registry = createRuntimeRegistry({
@@ -103,7 +103,8 @@ async function open({ id, script, mark, mode }) {
     productSessionId: id,
     runtimeInstanceId: "main",
     workspace: home,
-    ...(mode !== undefined && { mode }),
+    mode,
+    title,
     onEvent(event) {
       step(event.kind);
       const text = event.kind === "assistant_message" ? { text: event.text } : {};
@@ -133,6 +134,9 @@ const actions = {
   },
   async say({ id, requestId, answers }) {
     return live.get(id).respondToUserInput(requestId, answers);
+  },
+  async steer({ id }) {
+    await live.get(id).steer({ text: "go on" });
   },
   async abort({ id }) {
     await live.get(id).abort();
