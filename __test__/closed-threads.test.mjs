@@ -13,7 +13,10 @@ const TIMES = 80;
 
 for (const [what, openAndClose] of [
   ["journal", (folder, at) => new JsonlLifecycleJournal(path.join(folder, `${at}.jsonl`)).close()],
-  ["store of bindings", async (folder) => (await BindingStore.open(path.join(folder, "bindings.db"))).close()],
+  [
+    "store of bindings",
+    async (folder) => (await BindingStore.open(path.join(folder, "bindings.db"))).close(),
+  ],
   ["publisher", (folder) => openPublisher({ agent: "a", cwd: folder, onError: assert.fail }).close()],
 ]) {
   test(`a ${what} that is closed keeps no stack of a thread`, { skip }, async (t) => {

@@ -61,37 +61,41 @@ test("two hosts that open one session at once: one has it, and the other is told
   assert.deepEqual(place.generations(), []);
 });
 
-test("a host that is killed loses its session to one that runs already, with all that it had", { skip }, async (t) => {
-  const place = runtimeHome(t);
-  const names = Array.from({ length: 4 }, (_, at) => ({ id: `ps_${at}`, mark: mark() }));
-  const hosts = await Promise.all([place.host(), place.host()]);
-  // Both have had a session, so that what is done once in the life of a host is done.
-  for (const [at, host] of hosts.entries()) {
-    await host.do(`ps_own_${at}`, "open", { script: scriptOf(place, "own") });
-  }
-  for (const { id, mark } of names) await hosts[0].do(id, "open", { script: scriptOf(place, id), mark });
-  const before = await place.stored((store) => store.list());
-  for (const { id } of names) {
-    const refused = await hosts[1].ask(id, "open", { script: scriptOf(place, id) });
-    assert.equal(refused.code, "binding_owned");
-  }
-  // One that is only stopped is not dead.
-  process.kill(hosts[0].pid, "SIGSTOP");
-  for (const mode of ["normal", "repair", "rebind"]) {
-    const refused = await hosts[1].ask("ps_0", "open", { script: scriptOf(place, "ps_0"), mode });
-    assert.equal(refused.code, "binding_owned");
-  }
-  assert.ok(names.every(({ mark }) => marked(mark).length >= 3));
-  await hosts[0].kill();
-  for (const { id } of names) await hosts[1].do(id, "open", { script: scriptOf(place, id) });
-  const after = await place.stored((store) => store.list());
-  for (const { id } of names) {
-    const [was, is] = [before, after].map((all) => all.find((one) => one.productSessionId === id));
-    assert.deepEqual([is.nativeSessionId, is.generation], [was.nativeSessionId, was.generation + 1]);
-    assert.equal((await hosts[1].do(id, "prompt")).status, "completed");
-  }
-  for (const { mark } of names) await noneMarked(mark);
-  assert.equal(place.generations().length, names.length + 1, "no folder of the dead host is left");
-  assert.deepEqual(await hosts[1].end(), { code: 0, signal: null });
-  assert.deepEqual(place.generations(), []);
-});
+test(
+  "a host that is killed loses its session to one that runs already, with all that it had",
+  { skip },
+  async (t) => {
+    const place = runtimeHome(t);
+    const names = Array.from({ length: 4 }, (_, at) => ({ id: `ps_${at}`, mark: mark() }));
+    const hosts = await Promise.all([place.host(), place.host()]);
+    // Both have had a session, so that what is done once in the life of a host is done.
+    for (const [at, host] of hosts.entries()) {
+      await host.do(`ps_own_${at}`, "open", { script: scriptOf(place, "own") });
+    }
+    for (const { id, mark } of names) await hosts[0].do(id, "open", { script: scriptOf(place, id), mark });
+    const before = await place.stored((store) => store.list());
+    for (const { id } of names) {
+      const refused = await hosts[1].ask(id, "open", { script: scriptOf(place, id) });
+      assert.equal(refused.code, "binding_owned");
+    }
+    // One that is only stopped is not dead.
+    process.kill(hosts[0].pid, "SIGSTOP");
+    for (const mode of ["normal", "repair", "rebind"]) {
+      const refused = await hosts[1].ask("ps_0", "open", { script: scriptOf(place, "ps_0"), mode });
+      assert.equal(refused.code, "binding_owned");
+    }
+    assert.ok(names.every(({ mark }) => marked(mark).length >= 3));
+    await hosts[0].kill();
+    for (const { id } of names) await hosts[1].do(id, "open", { script: scriptOf(place, id) });
+    const after = await place.stored((store) => store.list());
+    for (const { id } of names) {
+      const [was, is] = [before, after].map((all) => all.find((one) => one.productSessionId === id));
+      assert.deepEqual([is.nativeSessionId, is.generation], [was.nativeSessionId, was.generation + 1]);
+      assert.equal((await hosts[1].do(id, "prompt")).status, "completed");
+    }
+    for (const { mark } of names) await noneMarked(mark);
+    assert.equal(place.generations().length, names.length + 1, "no folder of the dead host is left");
+    assert.deepEqual(await hosts[1].end(), { code: 0, signal: null });
+    assert.deepEqual(place.generations(), []);
+  },
+);

@@ -8,8 +8,14 @@ const DECISIONS = [
   { id: "no", label: "No" },
 ];
 const turnOf = (...steps) => ({ turns: [steps] });
-const ASKING = turnOf({ approval: { kind: "command", title: "run it", decisions: DECISIONS } }, { hang: true });
-const QUESTIONS = turnOf({ questions: [{ id: "name", question: "Whose?", allowFreeform: true }] }, { hang: true });
+const ASKING = turnOf(
+  { approval: { kind: "command", title: "run it", decisions: DECISIONS } },
+  { hang: true },
+);
+const QUESTIONS = turnOf(
+  { questions: [{ id: "name", question: "Whose?", allowFreeform: true }] },
+  { hang: true },
+);
 const STREAMING = turnOf({ observe: { kind: "assistant", text: { delta: "I am " } } }, { hang: true });
 
 const prompt = (host, id) => host.ask(id, "prompt");
@@ -69,7 +75,13 @@ const STEPS = [
   },
   { name: "approval: open", stop: "approval_requested", script: ASKING, moves: asked, ...BOUND },
   { name: "approval: answer claimed", stop: "answer claimed", script: ASKING, moves: asked, ...BOUND },
-  { name: "approval: answer being written", stop: "answer being written", script: ASKING, moves: asked, ...BOUND },
+  {
+    name: "approval: answer being written",
+    stop: "answer being written",
+    script: ASKING,
+    moves: asked,
+    ...BOUND,
+  },
   { name: "approval: answer written", stop: "answer written", script: ASKING, moves: asked, ...BOUND },
   { name: "approval: answered", stop: "answered", script: ASKING, moves: asked, ...BOUND },
   { name: "question: open", stop: "user_input_requested", script: QUESTIONS, moves: prompt, ...BOUND },

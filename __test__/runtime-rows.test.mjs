@@ -19,11 +19,13 @@ async function shown(t, place) {
   const before = process.env.XDG_STATE_HOME;
   process.env.XDG_STATE_HOME = place.env.XDG_STATE_HOME;
   const changes = [];
+  const faults = [];
   const monitor = await openMonitor({
     home: place.home,
     reconcileDeadlineMs: 200,
-    onChange: (batch) => changes.push(...batch.rows),
-    onDiagnostic: ({ code, message }) => assert.fail(`${code}: ${message}`),
+    onChange: (batch) => changes.push(...batch.upserted),
+    // Where a change was not told of, it looks by itself: that is said, and is no fault.
+    onDiagnostic: ({ code, message }) => code !== "polling" && faults.push(`${code}: ${message}`),
   });
   const watch = spawn(process.execPath, [command, "watch", "--jsonl"], {
     env: place.env,
@@ -34,6 +36,7 @@ async function shown(t, place) {
   t.after(async () => {
     watch.kill("SIGKILL");
     await monitor.close();
+    assert.deepEqual(faults, []);
     if (before === undefined) delete process.env.XDG_STATE_HOME;
     else process.env.XDG_STATE_HOME = before;
   });
@@ -42,7 +45,8 @@ async function shown(t, place) {
     watch: async () => store.snapshot(),
     readStatus: async () => (await readStatus({ home: place.home })).rows,
     status: async () =>
-      JSON.parse((await run(process.execPath, [command, "status", "--json"], { env: place.env })).stdout).rows,
+      JSON.parse((await run(process.execPath, [command, "status", "--json"], { env: place.env })).stdout)
+        .rows,
   };
   return {
     monitor,
@@ -147,26 +151,35 @@ test("the row of a session that is disposed of or whose harness died says so, an
   const host = await place.host();
   const view = await shown(t, place);
   const open = (id, turn) =>
-    host.do(id, "open", { title: `session ${id}`, script: { sessions: place.sessionsOf(id), turns: [turn] } });
+    host.do(id, "open", {
+      title: `session ${id}`,
+      script: { sessions: place.sessionsOf(id), turns: [turn] },
+    });
   const delta = { observe: { kind: "assistant", text: { delta: "I am " } } };
 
   await open("idle", answer("done"));
   await host.do("idle", "dispose");
-  await view.say("session idle", "completed", null, ({ outcome }) => outcome.terminal === "completed");
+  // It did nothing: it neither completed nor failed.
+  await view.say("session idle", "cancelled", null, ({ turns }) => turns.count === 0);
 
   await open("busy", [delta, { hang: true }]);
   void host.ask("busy", "prompt");
   await host.event("busy", "assistant_delta");
   await view.say("session busy", "running", null);
   await host.do("busy", "dispose");
-  await view.say("session busy", "completed", null, ({ turn }) => turn.outcome === "cancelled");
+  await view.say("session busy", "cancelled", null, ({ turn }) => turn.outcome === "cancelled");
 
   await open("asking", [asks("a1"), { hang: true }]);
   void host.ask("asking", "prompt");
   await host.event("asking", "approval_requested");
   await view.say("session asking", "waiting", "permission");
   await host.do("asking", "abort");
-  await view.say("session asking", "waiting", "prompt", ({ waits }) => waits.length === 1);
+  await view.say(
+    "session asking",
+    "waiting",
+    "prompt",
+    ({ waits, turn }) => waits.length === 0 && !turn.open,
+  );
 
   await open("crashing", [asks("a1"), { exit: 3 }]);
   assert.equal((await host.do("crashing", "prompt")).status, "failed");
@@ -179,7 +192,7 @@ test("the row of a session that is disposed of or whose harness died says so, an
     script: { sessions: place.sessionsOf("idle"), turns: [answer("done")] },
   });
   await view.say("session idle again", "waiting", "prompt");
-  await view.say("session idle", "completed", null);
+  await view.say("session idle", "cancelled", null);
   await host.end();
 });
 
@@ -188,7 +201,10 @@ test("after a kill -9 of the host what was at work is lost, and what had ended s
   const host = await place.host();
   const view = await shown(t, place);
   const open = (id, turn) =>
-    host.do(id, "open", { title: `session ${id}`, script: { sessions: place.sessionsOf(id), turns: [turn] } });
+    host.do(id, "open", {
+      title: `session ${id}`,
+      script: { sessions: place.sessionsOf(id), turns: [turn] },
+    });
   const delta = { observe: { kind: "assistant", text: { delta: "I am " } } };
   await open("ended", answer("done"));
   await host.do("ended", "prompt");
@@ -210,12 +226,29 @@ test("after a kill -9 of the host what was at work is lost, and what had ended s
   const states = () =>
     Object.fromEntries(view.monitor.rows().map(({ title, state }) => [title.replace("session ", ""), state]));
   await until("the lost ones are", () => ["running", "asking"].every((id) => states()[id] === "lost"));
-  console.log(states());
   assert.equal(states().ended, "completed");
   // What reads once concludes nothing, but says that the process is gone.
   const { rows } = await readStatus({ home: place.home });
-  for (const id of ["running", "asking", "idle"]) {
-    const row = rows.find(({ title }) => title === `session ${id}`);
-    console.log(row.state, row.waitingReason, row.evidence, row.freshness);
+  const rowOf = (id) => rows.find(({ title }) => title === `session ${id}`);
+  for (const [id, state, waitingReason] of [
+    ["running", "running", null],
+    ["asking", "waiting", "permission"],
+    ["idle", "waiting", "prompt"],
+  ]) {
+    const row = rowOf(id);
+    assert.deepEqual([row.state, row.waitingReason, row.evidence.processAlive], [state, waitingReason, "no"]);
+    assert.equal(row.freshness.reconcile, "pending");
   }
+  assert.equal(rowOf("ended").state, "completed");
+
+  // The next host has rows of its own, and the old ones stay as they are.
+  const next = await place.host();
+  await next.do("asking", "open", {
+    title: "session asking again",
+    script: { sessions: place.sessionsOf("asking"), turns: [answer("done")] },
+  });
+  await view.say("session asking again", "waiting", "prompt");
+  assert.equal((await next.do("asking", "prompt")).status, "completed");
+  assert.equal(states().asking, "lost");
+  await next.end();
 });

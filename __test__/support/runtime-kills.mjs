@@ -78,7 +78,11 @@ export async function killAndRecover(t, cases) {
       const wasClaimed = after !== undefined && after.generation > (before?.generation ?? 0);
       if (one.mayBeReleased !== true) assert.equal(owner, wasClaimed ? "dead" : undefined);
       assert.ok(made <= one.made, `the harness had ${made} native sessions`);
-      assert.equal(place.made(one.id), state === "bound" ? made : made + 1, "none is made beside a bound one");
+      assert.equal(
+        place.made(one.id),
+        state === "bound" ? made : made + 1,
+        "none is made beside a bound one",
+      );
 
       assert.equal(live.get(one.id).generation, (after?.generation ?? 0) + 1);
       assert.ok(marked(`again-${one.mark}`).length >= 3, "its processes are found while they run");
