@@ -174,9 +174,9 @@ const atWork = monitor.rows().filter(({ state }) => state === "running" || state
 const inMonitor = monitor.rows().length;
 await monitor.close();
 const bindings = await store.list();
-const owned = (
-  await Promise.all(bindings.map(({ productSessionId }) => store.inspect(productSessionId)))
-).filter(({ owner }) => owner !== undefined).length;
+let owned = 0;
+for (const { productSessionId } of bindings)
+  if ((await store.inspect(productSessionId)).owner !== undefined) owned += 1;
 const states = {};
 for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
 await store.close();
