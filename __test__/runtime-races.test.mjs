@@ -8,6 +8,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { BindingStore, createRuntimeRegistry, openRuntimeSession } from "agent-lifecycle";
+import { FAKE_CAPABILITIES, fakeAdapter, fakeDriver } from "agent-lifecycle/testing";
 
 const NONE = { resume: false, steering: false, abort: false, approvals: false, userInput: false };
 
@@ -165,6 +166,43 @@ test("when a prompt resolves, the native session that became known in its turn i
   await session.prompt({ text: "go" });
   const { state, nativeSessionId } = await store.get("ps_1");
   assert.deepEqual([state, nativeSessionId], ["bound", "native-1"]);
+});
+
+test("a harness that says much in the moment in which it accepts a turn loses nothing", async (t) => {
+  const folder = fs.mkdtempSync(path.join(tmpdir(), "agent-lifecycle-"));
+  const store = await BindingStore.open(path.join(folder, "bindings.db"));
+  const texts = [];
+  // More pieces than the session keeps for a turn that is not accepted, in the write that accepts it.
+  const text = "a piece of text ".repeat(2000);
+  const turns = [
+    [{ observe: { kind: "assistant", text: { delta: text }, done: true }, chunk: 32 }, { end: COMPLETED }],
+  ];
+  const session = await openRuntimeSession({
+    store,
+    registry: createRuntimeRegistry({
+      drivers: [fakeDriver()],
+      instances: [
+        {
+          runtimeInstanceId: "fake",
+          adapterId: "fake",
+          config: fakeAdapter({ capabilities: FAKE_CAPABILITIES, nativeTurnIds: true, turns }),
+        },
+      ],
+    }),
+    productSessionId: "ps_1",
+    runtimeInstanceId: "fake",
+    workspace: folder,
+    publish: false,
+    onEvent: (event) => event.kind === "assistant_message" && texts.push(event.text),
+  });
+  t.after(async () => {
+    await session.dispose();
+    await store.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+  for (let turn = 0; turn < 3; turn += 1)
+    assert.equal((await session.prompt({ text: "go" })).status, "completed");
+  assert.deepEqual(texts, [text, text, text]);
 });
 
 test("a script that waits for a prompt does not end before the turn does", async (t) => {

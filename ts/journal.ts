@@ -283,7 +283,10 @@ export class JsonlLifecycleJournal {
   async close(): Promise<void> {
     this.#flush();
     ends.delete(this.#end);
-    this.#closed ??= this.#call<null>(() => this.#native.close()).then(() => undefined);
+    this.#closed ??= this.#call<null>(() => this.#native.close()).then(() => {
+      // Its thread is at its end; waiting for that gives back its stack.
+      this.#end();
+    });
     return this.#closed;
   }
 

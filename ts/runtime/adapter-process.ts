@@ -4,6 +4,7 @@ import { guarded, thrownText } from "../callbacks.js";
 import { LifecycleError } from "../error.js";
 import { type Native, callNative } from "../native.js";
 import { AdapterResponseError, Calls } from "./adapter-calls.js";
+import { AdapterInbox } from "./adapter-inbox.js";
 import { type AdapterProcessEnd, type NativeEnd, endError, signalName } from "./adapter-end.js";
 import {
   type AdapterNotification,
@@ -42,8 +43,6 @@ export interface AdapterRequestOptions {
 
 /** Diagnostics of a code that are told one by one. */
 const TOLD = 32;
-/** What is taken from the addon before others get their turn. */
-const TURN = 16;
 
 /** All processes of this thread of JavaScript. */
 let adapters: Native.NativeAdapters | undefined;
@@ -91,10 +90,14 @@ export class AdapterProcess {
       messageBytes: limits.messageBytes,
       secrets: [...hidden],
     };
+    const inbox = new AdapterInbox(
+      () => callNative(() => this.#native.take()),
+      ({ kind, text }) => this.#take(kind, text),
+    );
     try {
       this.#native = callNative(({ NativeAdapters }) => {
         adapters ??= new NativeAdapters();
-        return adapters.start(native, () => this.#drain());
+        return adapters.start(native, () => inbox.wake());
       });
     } catch (cause) {
       if (!(cause instanceof LifecycleError) || cause.code !== "unavailable") throw cause;
@@ -147,8 +150,7 @@ export class AdapterProcess {
   }
 
   /**
-   * Sends a request and gives its result. A notification that follows the response at once may be heard before whoever awaits the
-   * result goes on.
+   * Sends a request and gives its result. What follows the response is heard after whoever awaits the result has gone on.
    *
    * @throws {AdapterResponseError} `response_error`.
    * @throws {ProtocolError} `request_timeout`, `request_cancelled`, `message_too_large`, `too_many_pending`, `protocol_violation` (the
@@ -324,20 +326,10 @@ export class AdapterProcess {
     this.#settled();
   }
 
-  /** Takes what the addon has told, a turn at a time. */
-  #drain(): void {
-    for (let taken = 0; taken < TURN; taken += 1) {
-      const told = callNative(() => this.#native.take());
-      if (told === null) return;
-      this.#take(told.kind, told.text);
-    }
-    setImmediate(() => this.#drain());
-  }
-
-  #take(kind: string, text: string): void {
-    if (kind === "messages") {
-      for (const line of text.split("\n")) this.#read(line, readMessage(line));
-    } else if (kind === "written") {
+  /** Whether somebody waits for it. */
+  #take(kind: string, text: string): boolean {
+    if (kind === "message") return this.#read(text, readMessage(text));
+    if (kind === "written") {
       const count = Number(text);
       while (this.#writes[0] !== undefined && this.#writes[0].number <= count)
         this.#writes.shift()?.resolve();
@@ -351,30 +343,39 @@ export class AdapterProcess {
     } else {
       this.#over(JSON.parse(text) as NativeEnd);
     }
+    return false;
   }
 
-  #read(line: string, message: Message): void {
+  #read(line: string, message: Message): boolean {
     switch (message.kind) {
       case "notification":
-        return this.#notified(Object.freeze({ method: message.method, params: message.params }));
+        this.#notified(Object.freeze({ method: message.method, params: message.params }));
+        break;
       case "request":
-        return this.#requested(message.nativeId, message.method, message.params);
+        this.#requested(message.nativeId, message.method, message.params);
+        break;
       case "result":
       case "error":
       case "invalid_response":
         return this.#responded(message, line);
       case "foreign_response":
-        return this.#diagnose("unknown_response", this.#excerpt(line));
+        this.#diagnose("unknown_response", this.#excerpt(line));
+        break;
       case "malformed":
-        return this.#diagnose("malformed_message", this.#excerpt(line));
+        this.#diagnose("malformed_message", this.#excerpt(line));
+        break;
       case "noise":
-        return this.#diagnose("noise", this.#excerpt(line));
+        this.#diagnose("noise", this.#excerpt(line));
     }
+    return false;
   }
 
-  #responded(message: Extract<Message, { id: number }>, line: string): void {
+  #responded(message: Extract<Message, { id: number }>, line: string): boolean {
     const call = this.#calls.match(message.id);
-    if (typeof call === "string") return this.#diagnose(call, this.#excerpt(line));
+    if (typeof call === "string") {
+      this.#diagnose(call, this.#excerpt(line));
+      return false;
+    }
     const { method } = call;
     if (message.kind === "result") call.resolve(message.result);
     else if (message.kind === "error") {
@@ -390,6 +391,7 @@ export class AdapterProcess {
       this.#diagnose("malformed_message", this.#excerpt(line));
     }
     this.#settled();
+    return true;
   }
 
   #notified(notification: AdapterNotification): void {

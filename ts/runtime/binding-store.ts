@@ -199,7 +199,10 @@ export class BindingStore implements BindingRepository {
   /** Takes no more requests, and settles when what waited is done and what this store owns is released. */
   async close(): Promise<void> {
     ends.delete(this.#end);
-    this.#closed ??= this.#ask<null>((native) => native.close()).then(() => undefined);
+    this.#closed ??= this.#ask<null>((native) => native.close()).then(() => {
+      // Its thread is at its end; waiting for that gives back its stack.
+      this.#end();
+    });
     return this.#closed;
   }
 

@@ -6,7 +6,7 @@ import { callNative } from "../native.js";
 import { makeStateFolder } from "../state-directory.js";
 
 const OWNER = "owner.json";
-/** Folders that one sweep removes at most, so that a start-up stays quick. */
+/** Folders that one sweep removes at most, so that an opening stays quick. */
 const SWEPT = 256;
 /** Milliseconds after which a folder that was never finished is one that a crash has left. */
 const UNFINISHED_MS = 86_400_000;
@@ -18,13 +18,17 @@ export interface Generation {
   close(): void;
 }
 
+/** The names of those that live here: nobody has to look at them. */
+const own = new Set<string>();
+
 /**
- * Makes a private folder in the state directory; the next start-up removes it where this process does not come to that.
+ * Makes a private folder in the state directory, and removes those of the dead: whose session is opened here may have just been killed.
+ * Where this process does not come to the end of its own, the next one does.
  *
  * @throws {LifecycleError} `state_directory`.
  */
 export function openGeneration(): Generation {
-  sweepGenerations();
+  sweep();
   const folder = makeStateFolder("generations");
   // Nobody sees it under its name before its owner is on record.
   const name = randomBytes(12).toString("hex");
@@ -34,18 +38,30 @@ export function openGeneration(): Generation {
   fs.writeFileSync(path.join(unfinished, OWNER), `${identity}\n`, { mode: 0o600 });
   const directory = path.join(folder, `g-${name}`);
   fs.renameSync(unfinished, directory);
-  return { directory, close: () => remove(directory) };
+  own.add(path.basename(directory));
+  return {
+    directory,
+    close() {
+      own.delete(path.basename(directory));
+      remove(directory);
+    },
+  };
 }
 
 let hasSwept = false;
 
-/** Removes what dead processes left, once in the life of this one. What cannot be removed now is left for the next. */
+/** Removes what dead processes left, once in the life of this one. */
 export function sweepGenerations(): void {
-  if (hasSwept) return;
+  if (!hasSwept) sweep();
+}
+
+/** What cannot be removed now is left for the next. */
+function sweep(): void {
   hasSwept = true;
   try {
     const folder = makeStateFolder("generations");
-    const dead = fs.readdirSync(folder).map((name) => path.join(folder, name));
+    const others = fs.readdirSync(folder).filter((name) => !own.has(name));
+    const dead = others.map((name) => path.join(folder, name));
     for (const directory of dead.filter(isDead).slice(0, SWEPT)) remove(directory);
   } catch {
     // Without a state directory there is nothing to sweep, and whoever needs one is told by itself.

@@ -200,6 +200,8 @@ class FakeAdapter {
       this.#notify("observation", {
         ...place,
         ...observe,
+        // The last piece ends it.
+        ...(at + chunk < text.delta.length && { done: false }),
         text: { delta: text.delta.slice(at, at + chunk) },
       });
   }
