@@ -23,7 +23,6 @@ use crate::evidence::{self, Process, SessionName};
 use crate::merging::Merging;
 use crate::monitor::hooks;
 use crate::monitor::owners::Owners;
-use crate::monitor::questions::Questions;
 use crate::monitor::spool::{self, Hook};
 use crate::process::{Identity, Owner, judge, look};
 use crate::report::{FileCounts, Report};
@@ -307,11 +306,11 @@ impl Scan {
             self.unreadable(&file.path, &error.to_string());
         }
         parser.end();
-        // As a monitor has it. What lives now says nothing about another time.
+        // As a monitor has it, but that nobody waits for a deadline. What lives now says nothing about another time.
         if self.options.now.is_none() && !owners.is_empty() {
             let here = Identity::own();
             let judged = |owner: &Owner| judge(owner, &here, look);
-            for event in owners.look(&mut projector, &mut Questions::default(), judged, now) {
+            for event in owners.look(&mut projector, None, judged, now) {
                 count_fault(&projector.apply(&event, Some(now)), &mut faults);
             }
         }

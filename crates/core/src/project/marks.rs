@@ -96,6 +96,14 @@ impl Projector {
         self.correct(self.place(source, child_id), &correction)
     }
 
+    /// The process of a child was found dead in an open turn by a reading that asks nobody: the question is open, and says so.
+    pub fn found_dead(&mut self, source: &str, child_id: &str, now: Moment) {
+        let deadline_ms = self.config.reconcile_deadline_ms;
+        if let Some(record) = self.live_mut(source, child_id) {
+            record.open_exit(now, deadline_ms);
+        }
+    }
+
     /// The questions that are open about the live children of a source, by child, in the order in which these became known.
     pub fn questions(&self, source: &str) -> impl Iterator<Item = (&str, &Reconciliation)> {
         let children = self.sources.get(source).into_iter().flat_map(|source| source.children.values());

@@ -187,7 +187,7 @@ impl Live {
 
     /// Looks whether the processes live that say of themselves, in their journals, who they are.
     pub fn look_at_owners(&mut self, look: impl Fn(&Owner) -> Verdict, now: Moment) {
-        let ends = self.owners.look(self.pipeline.projector_mut(), &mut self.questions, look, now);
+        let ends = self.owners.look(self.pipeline.projector_mut(), Some(&mut self.questions), look, now);
         for event in ends {
             let _ = self.take_event(&event, now, Some("process"));
         }

@@ -55,11 +55,12 @@ impl Owners {
         self.is_due
     }
 
-    /// Looks at each owner, and tells the rows of its source. Gives the ends that follow, as events.
+    /// Looks at each owner, and tells the rows of its source. Gives the ends that follow, as events. `questions` are those of who goes
+    /// on to look until the deadline; a reading that has none asks nobody, and the rows say so.
     pub(crate) fn look(
         &mut self,
         projector: &mut Projector,
-        questions: &mut Questions,
+        mut questions: Option<&mut Questions>,
         look: impl Fn(&Owner) -> Verdict,
         now: Moment,
     ) -> Vec<Event<'static>> {
@@ -73,23 +74,27 @@ impl Owners {
                 Verdict::Dead { .. } => Alive::No,
                 Verdict::Unknown(_) => Alive::Unknown,
             };
-            let is_news = alive == Alive::No && !questions.is_dead(source, pid);
+            let is_told = questions.as_deref().is_some_and(|questions| questions.is_dead(source, pid));
+            let is_news = alive == Alive::No && !is_told;
             for child in children {
                 projector.set_process(source, &child.id, Some(Process { pid: pid.unsigned_abs(), alive }));
                 match child.end {
                     Some(state) if is_news => {
                         ends.extend(exit(projector, source, &child.id, pid, state, now));
                     }
-                    None if is_news && child.is_live => {
-                        projector.request_reconciliation(source, &child.id, REASON, now);
-                    }
+                    None if is_news && child.is_live => match questions {
+                        Some(_) => {
+                            projector.request_reconciliation(source, &child.id, REASON, now);
+                        }
+                        None => projector.found_dead(source, &child.id, now),
+                    },
                     _ => {}
                 }
             }
-            match alive {
-                Alive::No => questions.died(source, pid, now),
-                Alive::Yes => questions.lives(source),
-                Alive::Unknown => {}
+            match (alive, questions.as_deref_mut()) {
+                (Alive::No, Some(questions)) => questions.died(source, pid, now),
+                (Alive::Yes, Some(questions)) => questions.lives(source),
+                _ => {}
             }
         }
         ends
