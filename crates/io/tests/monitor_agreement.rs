@@ -47,6 +47,40 @@ fn dead_pid() -> u32 {
     child.id()
 }
 
+/// What one reading of a file says.
+fn read_once(file: &Path) -> Vec<Row> {
+    let mut scan = Scan::new(status::Options {
+        paths: vec![file.to_owned()],
+        home: None,
+        state: None,
+        since_ms: None,
+        active: false,
+        now: None,
+        content: Content::Titles,
+        config: Config::default(),
+    });
+    while scan.step() {}
+    scan.report().rows.clone()
+}
+
+#[test]
+#[cfg(unix)]
+fn one_reading_of_a_publisher_that_died_in_an_open_turn_says_that_nobody_can_be_asked() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("projects/mine-1.jsonl");
+    // Without the end of its turn.
+    let open_turn: String = published(dead_pid()).split_inclusive('\n').take(4).collect();
+    append(&file, &open_turn);
+    let said = |rows: &[Row]| {
+        let [row] = rows else { panic!("one row") };
+        (row.state, row.evidence.process_alive, row.freshness.stale, row.freshness.reconcile)
+    };
+    assert_eq!(said(&read_once(&file)), (State::Running, Alive::No, false, Some("unavailable")));
+    // A monitor goes on until the deadline, and then concludes.
+    let (monitor, _notices) = open(options(place.path()));
+    assert_eq!(said(&monitor.rows()), (State::Running, Alive::No, false, Some("pending")));
+}
+
 #[test]
 #[cfg(unix)]
 fn the_process_of_a_publisher_is_known_with_its_first_row() {

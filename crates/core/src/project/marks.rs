@@ -99,8 +99,10 @@ impl Projector {
     /// The process of a child was found dead in an open turn by a reading that asks nobody: the question is open, and says so.
     pub fn found_dead(&mut self, source: &str, child_id: &str, now: Moment) {
         let deadline_ms = self.config.reconcile_deadline_ms;
-        if let Some(record) = self.live_mut(source, child_id) {
+        let record = self.key(source, child_id).and_then(|key| self.get_mut(key));
+        if let Some(record) = record.filter(|record| !record.state.is_terminal()) {
             record.open_exit(now, deadline_ms);
+            self.touch(source);
         }
     }
 
