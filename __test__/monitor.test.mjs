@@ -9,6 +9,7 @@ import * as consumers from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { jsonlSession, openMonitor } from "../index.js";
+import { fixtureTerminal } from "../testing.js";
 
 const entry = path.join(import.meta.dirname, "..", "index.js");
 
@@ -376,4 +377,34 @@ test("workers that start a monitor and go at once neither abort nor hang", async
     /^4 of 4 rounds of 10 workers in .* s: it ended with exit code 0\n40 monitors were started/,
   );
   assert.match(said, /^0 workers ended with another exit code than 0/m);
+});
+
+test("a bad line of a session's journal is told with its source, its sub-agent and its offset", async (t) => {
+  const home = temporary(t);
+  const chunks = (text) => ({
+    async *[Symbol.asyncIterator]() {
+      yield { type: "append", bytes: Buffer.from(text) };
+    },
+  });
+  const session = jsonlSession({
+    binding: fixtureTerminal().bindSession(),
+    source: chunks('{"a":1}\nnot json\n'),
+    childSources: [{ childId: "c1", journal: { id: "j1" }, source: chunks("{}\n{}\n{\n") }],
+    mapRecord() {},
+  });
+  const told = [];
+  const bridge = { source: "mine/1", sourceEpoch: "1", sessionId: "s" };
+  const monitor = await openMonitor({
+    sources: [home, { type: "session", session, bridge }],
+    onDiagnostic: ({ code, message }) => told.push([code, message]),
+    onChange() {},
+  });
+  t.after(() => monitor.close());
+  await until("both lines are told", () => told.length >= 2);
+  assert.deepEqual(
+    told.map(([code]) => code),
+    ["malformed", "malformed"],
+  );
+  assert.match(told[0][1], /^sources\[1\], offset 8: /);
+  assert.match(told[1][1], /^sources\[1\], sub-agent "c1", offset 6: /);
 });

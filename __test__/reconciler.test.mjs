@@ -100,6 +100,8 @@ test("no answer, an error, a late answer and a snapshot that is none change no s
       "foreign_snapshot",
     ],
   );
+  // Which member it is about is said too.
+  assert.match(told[2].message, /\$\.children\[0\]\.state/);
 });
 
 test("a snapshot of another source is refused, also where that source is in the projection", async (t) => {

@@ -199,6 +199,22 @@ test("what is not fresh, and why a row may not be all that happened, is said", (
   );
 });
 
+test("a dead process of one that has not ended is said before it is lost", () => {
+  const evidence = { pid: 7, processAlive: "no" };
+  const asked = (reconcile) => ({ ...row("a").freshness, reconcile });
+  const [narrow] = lines([row("a", { evidence })]).slice(2);
+  assert.match(narrow, /^› running .* process dead$/);
+  const wide = (changes) => lines([row("a", { evidence, ...changes })], { width: 140 })[2];
+  assert.match(wide({}), / process dead, 10 s ago +claude-code/);
+  assert.match(wide({ freshness: asked("unavailable") }), / process dead, 10 s ago, no wa… +claude-code/);
+  assert.match(
+    wide({ freshness: { ...asked(null), stale: true } }),
+    / process dead, stale 10 s +claude-code/,
+  );
+  assert.doesNotMatch(wide({ state: "completed" }), /process dead/);
+  assert.doesNotMatch(wide({ evidence: { pid: 7, processAlive: "unknown" } }), /process dead/);
+});
+
 test("no row at all, and none that the filter shows, are two things", () => {
   assert.equal(lines([])[2], "  No agent session found.");
   const view = { ...FIRST_VIEW, filter: "attention" };
@@ -444,6 +460,6 @@ test("an explanation names records by their journal and place", () => {
     );
     return said.find(([name]) => name === "asked")[1];
   };
-  assert.match(asked("unasked"), /asked nobody/);
+  assert.equal(asked("unasked"), "because of stale; this program asked nobody");
   assert.match(asked("unanswered"), /no answer came/);
 });

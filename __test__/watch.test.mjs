@@ -72,6 +72,20 @@ test("off a terminal each change of a state is a line, and a signal ends it", as
   assert.equal(await run.end("SIGTERM"), 0);
 });
 
+test("a process that is found dead is a line of its own, before anything is concluded", async (t) => {
+  const { file, set } = rowsFile(t, [row("a")]);
+  const run = start(t, "watch", file);
+  await run.until(1);
+  const evidence = { pid: 7, processAlive: "no" };
+  set([row("a", { evidence })]);
+  await run.until(2);
+  set([row("a", { evidence, freshness: { ...row("a").freshness, stale: true } })]);
+  const lines = await run.until(3);
+  assert.match(lines[1], /Z running \(process dead\) {5}title of a$/);
+  assert.match(lines[2], /Z running \(process dead, stale\) title of a$/);
+  await run.end("SIGTERM");
+});
+
 test("--jsonl gives changes with their cursors, and --cursor goes on from one", async (t) => {
   const { file, set } = rowsFile(t, [row("a"), row("b")]);
   const run = start(t, "watch", file, "--jsonl");
@@ -164,7 +178,45 @@ test("explain says why, by key, id or the beginning of an id", (t) => {
   // A key by its beginning too.
   assert.match(run("mine/1").stdout, /\nkey +mine\/1#gamma\n/);
   assert.match(run("mine/").stderr, /^"mine\/" is 2 rows;.*:\n {2}mine\/1#gamma .*\n {2}mine\/2#delta /);
+  assert.match(run("nobody").stderr, /^there is no row "nobody", .*`agent-lifecycle status --json --all`/);
   for (const args of [["nobody"], [], ["a", "--what"]]) assert.equal(run(...args).status, 2, args.join());
+});
+
+test("explain reads once: where nobody is asked it promises no answer", (t) => {
+  const question = (asked) => ({ reason: "process_dead", deadlineAt: "2026-03-02T12:00:20Z", asked });
+  const why = {
+    source: "mine/1",
+    childId: "a",
+    state: "running",
+    waitingReason: null,
+    stale: null,
+    evidence: [],
+    freshness: { at: "2026-03-02T11:59:30Z", evidence: null },
+    lateEvidence: { count: 0, recent: [] },
+  };
+  const pending = { ...row("a").freshness, reconcile: "pending" };
+  const dead = { evidence: { pid: 7, processAlive: "no" }, freshness: pending };
+  const snapshot = { ...row("a").capabilities, snapshot: "known" };
+  const rows = [row("a", dead), row("b", { ...dead, capabilities: snapshot }), row("c", dead)];
+  const { file } = rowsFile(t, rows, {
+    a: { ...why, reconciliation: question("pending") },
+    b: { ...why, reconciliation: question("pending") },
+    c: { ...why, reconciliation: question("unanswered") },
+  });
+  const run = (...args) =>
+    spawnSync(process.execPath, [host, "explain", file, ...args], { encoding: "utf8" }).stdout;
+  const said = run("a");
+  assert.match(said, /\nasked +because of process_dead; this program asked nobody\n/);
+  assert.match(said, /\nevidence .*: process dead, .* ago, no way to ask\n/);
+  assert.doesNotMatch(said, /12:00:20/);
+  const of = (id) => {
+    const { row: shown, explanation } = JSON.parse(run(id, "--json"));
+    return [shown.freshness.reconcile, explanation.reconciliation];
+  };
+  const { deadlineAt: _, ...open } = question("unasked");
+  assert.deepEqual(of("a"), ["unavailable", open]);
+  assert.deepEqual(of("b"), ["pending", open], "its source gives snapshots");
+  assert.deepEqual(of("c"), ["pending", question("unanswered")]);
 });
 
 test("unusable arguments of watch", (t) => {

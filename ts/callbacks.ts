@@ -1,4 +1,5 @@
 // The host's callbacks: whatever they throw, or reject with later, is told and costs nothing else.
+import { LifecycleError } from "./error.js";
 import { redact } from "./redact.js";
 
 /** What was thrown, as text. Also where it cannot be turned into text, such as an object without a prototype. */
@@ -12,6 +13,13 @@ export function thrownText(error: unknown): string {
 
 /** As {@link thrownText}, without secrets. */
 export const safeText = (error: unknown): string => redact(thrownText(error));
+
+/** As {@link safeText}; of an error of this package also which member it is about, where its message does not say so. */
+export function safePlacedText(error: unknown): string {
+  const text = safeText(error);
+  const path = error instanceof LifecycleError ? error.path : undefined;
+  return path === undefined || text.includes(path) ? text : `${text} (at ${redact(path)})`;
+}
 
 /** Calls, and gives `failed` what the call throws or its promise rejects with. */
 export function guarded(call: () => unknown, failed: (error: unknown) => void): void {

@@ -1,6 +1,6 @@
 // When Hermes is asked for the status of its delegations, and what its answers ask of a host that holds the records itself.
 import { countOption, functionOption, optionFault, optionsArgument } from "./arguments.js";
-import { guarded, reporter, safeText } from "./callbacks.js";
+import { guarded, reporter, safePlacedText, safeText } from "./callbacks.js";
 import {
   type HermesInput,
   type HermesIntent,
@@ -124,7 +124,7 @@ export function createHermesDelegationReconciler(
     fetch: (reason, request) => fetchStatus(reason as HermesStatusReason, request),
     take,
     unanswered(error, reason) {
-      const message = `no status of delegations (asked for: ${reason}): ${safeText(error)}`;
+      const message = `no status of delegations (asked for: ${reason}): ${safePlacedText(error)}`;
       report({ code: "snapshot_unanswered", message, error });
     },
     intervalMs: given.intervalMs,

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { textArgument } from "./arguments.js";
 import type { ContentLevel } from "./bridge.js";
-import { guarded, safeText } from "./callbacks.js";
+import { guarded, safePlacedText, safeText } from "./callbacks.js";
 import type { Capabilities, LifecycleEvent } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { HermesStatusSnapshot } from "./hermes.js";
@@ -124,7 +124,10 @@ export function observeHermes(
       made.reported.forEach(report);
     },
     unanswered: (error, reason) =>
-      court.report("snapshot_unanswered", `${source}: no status (asked for: ${reason}): ${safeText(error)}`),
+      court.report(
+        "snapshot_unanswered",
+        `${source}: no status (asked for: ${reason}): ${safePlacedText(error)}`,
+      ),
     intervalMs: given.intervalMs ?? INTERVAL_MS,
     deadlineMs: given.deadlineMs,
   });

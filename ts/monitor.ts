@@ -345,6 +345,8 @@ function streamOf(source: Stream, place: string): Stream {
 }
 
 interface Session {
+  /** Which source of the options it is. */
+  place: string;
   session: AgentJsonlSession;
   bridge: AgentBridge;
 }
@@ -356,6 +358,7 @@ function sessionOf(source: Extract<MonitorSource, { type: "session" }>, place: s
   if (typeof bridge !== "object" || bridge === null)
     refuseSource(`${place}.bridge`, "must be the options of bridgeAgentEvents");
   return {
+    place,
     session: within(`${place}.session`, () => jsonlSession(session)),
     bridge: within(`${place}.bridge`, () => bridgeAgentEvents(bridge)),
   };
@@ -390,7 +393,7 @@ async function feed(
 
 async function follow(
   native: Native.NativeMonitor,
-  { session, bridge }: Session,
+  { place, session, bridge }: Session,
   signal: AbortSignal,
   report: (diagnostic: MonitorDiagnostic) => void,
 ): Promise<void> {
@@ -400,7 +403,11 @@ async function follow(
       const lines = bridge.push(event).map((made) => JSON.stringify(made));
       callNative(() => native.apply(lines.join("\n")));
     },
-    onDiagnostic: ({ code, error }) => report({ code, path: null, message: thrownText(error) }),
+    onDiagnostic: ({ code, journal, offset, error }) => {
+      const ofChild = journal?.role === "child" ? `, sub-agent ${JSON.stringify(journal.childId)}` : "";
+      const at = offset === undefined ? "" : `, offset ${offset}`;
+      report({ code, path: null, message: `${place}${ofChild}${at}: ${thrownText(error)}` });
+    },
   });
 }
 

@@ -10,7 +10,7 @@ import {
   set,
   textArgument,
 } from "./arguments.js";
-import { guarded, reporter, safeText } from "./callbacks.js";
+import { guarded, reporter, safePlacedText, safeText } from "./callbacks.js";
 import { LifecycleError } from "./error.js";
 import type { JsonlLifecycleJournal } from "./journal.js";
 import { LifecycleProjector, type RefusedResult, keepsCorrections } from "./projector.js";
@@ -163,7 +163,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     take,
     unanswered(error, reason) {
       noteUnanswered();
-      const message = `no snapshot (asked for: ${reason}): ${safeText(error)}`;
+      const message = `no snapshot (asked for: ${reason}): ${safePlacedText(error)}`;
       report({ code: "snapshot_unanswered", message, error });
     },
     intervalMs: given.intervalMs,
@@ -212,7 +212,7 @@ function correctionsWriter(
 ) {
   let written: Promise<unknown> = Promise.resolve();
   const failed = (error: unknown, count: number) => {
-    const message = `${count} corrections are not known to be in the journal: ${safeText(error)}`;
+    const message = `${count} corrections are not known to be in the journal: ${safePlacedText(error)}`;
     report({ code: "journal_failed", message, error });
   };
   async function append(journalled: NonNullable<typeof journal>) {

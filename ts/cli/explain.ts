@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { openMonitor } from "../monitor.js";
+import type { Explanation } from "../explanation.js";
 import type { Row } from "../row.js";
 import { explanationWords } from "../watch/explanation.js";
 import type { OpenMonitor } from "../watch/monitor.js";
@@ -28,10 +29,11 @@ export const explainWith =
       ref: true,
     });
     try {
-      const row = chosen(monitor.rows(), id);
-      const why = monitor.explain(row.key);
+      const found = chosen(monitor.rows(), id);
+      const { row, why } = readOnce(found, monitor.explain(found.key));
       if (json) {
-        console.log(JSON.stringify({ key: row.key, explanation: why ?? null, row }));
+        const explanation = why === undefined ? null : withoutDeadline(why);
+        console.log(JSON.stringify({ key: row.key, explanation, row }));
         return Exit.Fine;
       }
       const said = explanationWords(row, why, Date.now());
@@ -45,6 +47,27 @@ export const explainWith =
 
 /** `agent-lifecycle explain`. */
 export const explain = explainWith(openMonitor);
+
+/**
+ * The command ends before any deadline: it asks nobody, and does not wait out the proof that a process is dead. A source that gives
+ * snapshots can still be asked, which `pending` says.
+ */
+function readOnce(row: Row, why: Explanation | undefined): { row: Row; why: Explanation | undefined } {
+  if (why?.reconciliation?.asked !== "pending") return { row, why };
+  const isNobody = row.freshness.reconcile === "pending" && row.capabilities.snapshot !== "known";
+  const reconcile = isNobody ? "unavailable" : row.freshness.reconcile;
+  return {
+    row: { ...row, freshness: { ...row.freshness, reconcile } },
+    why: { ...why, reconciliation: { ...why.reconciliation, asked: "unasked" } },
+  };
+}
+
+/** The deadline of a question that is put to nobody would be another one at each call. */
+function withoutDeadline(why: Explanation) {
+  if (why.reconciliation?.asked !== "unasked") return why;
+  const { reason, asked } = why.reconciliation;
+  return { ...why, reconciliation: { reason, asked } };
+}
 
 const oneLine = (text: string): string => inert(text).replaceAll(/[\n\u2028\u2029]+/g, " ");
 
@@ -68,7 +91,9 @@ function chosen(rows: Row[], id: string): Row {
       `${JSON.stringify(id)} is ${more.length + 1} rows; name one by its key:\n${[...named.map(oneLine), ...rest].map((text) => `  ${text}`).join("\n")}`,
     );
   }
-  throw new UsageError(`there is no row ${JSON.stringify(id)}; \`status --json --all\` has the keys`);
+  throw new UsageError(
+    `there is no row ${JSON.stringify(id)}, however old; the keys are in what \`agent-lifecycle status --json --all\` prints`,
+  );
 }
 
 function parse(args: string[]) {

@@ -7,7 +7,7 @@ import { createRowStore } from "../row-store.js";
 import type { MonitorLike, OpenMonitor } from "../watch/monitor.js";
 import { watchScreen } from "../watch/live.js";
 import { fit } from "../watch/columns.js";
-import { stateWords, titleWords } from "../watch/words.js";
+import { PROCESS_DEAD, hasDeadProcess, stateWords, titleWords } from "../watch/words.js";
 import { Exit, UsageError } from "./exit.js";
 import { inert } from "./inert.js";
 
@@ -114,7 +114,7 @@ async function watchLines({ monitor, signal, listen }: Follow): Promise<void> {
       const before = said.get(row.key);
       if (before?.words === words) continue;
       said.set(row.key, { row, words });
-      // A row that is only found stale has no new state since then: that is known from now.
+      // A row that is only found stale, or its process dead, has no new state since then: that is known from now.
       const time = before === undefined || before.row.stateSince !== row.stateSince ? row.stateSince : now;
       console.log(line(time, lineWords(row), row));
     }
@@ -130,7 +130,10 @@ async function watchLines({ monitor, signal, listen }: Follow): Promise<void> {
   await over(signal);
 }
 
-const lineWords = (row: Row): string => stateWords(row) + (row.freshness.stale ? " (stale)" : "");
+function lineWords(row: Row): string {
+  const more = [...(hasDeadProcess(row) ? [PROCESS_DEAD] : []), ...(row.freshness.stale ? ["stale"] : [])];
+  return stateWords(row) + (more.length === 0 ? "" : ` (${more.join(", ")})`);
+}
 
 /** Columns of a title on a plain line. */
 const TITLE = 120;

@@ -54,13 +54,14 @@ export function explanationWords(row: Row, why: Explanation | undefined, now: nu
   if (why === undefined) return [...said, ["records", "none is held any more that explains it"]];
   if (why.reconciliation !== null) {
     const { reason, deadlineAt, asked } = why.reconciliation;
-    said.push(["asked", `because of ${reason}; ${ASKED[asked]} ${deadlineAt}`]);
+    // Where nobody asks, nothing is waited for.
+    const until = asked === "unasked" ? "this program asked nobody" : `${ASKED[asked]} ${deadlineAt}`;
+    said.push(["asked", `because of ${reason}; ${until}`]);
   }
   return [...said, ...recordWords(why)];
 }
 
 const ASKED = {
-  unasked: "this program asked nobody; an answer would count until",
   pending: "an answer is waited for until",
   unanswered: "no answer came until",
 } as const;

@@ -11,6 +11,7 @@ import {
   doingWords,
   doubtWords,
   freshnessWords,
+  hasDeadProcess,
   hasEnded,
   stateWords,
   titleWords,
@@ -182,7 +183,8 @@ export function fitEnd(text: string, room: number): string {
 function paint(text: string, column: keyof Widths, row: Row): string {
   if (column === "state") return painted(text, STATE_COLORS[row.state]);
   if (column === "doing" && row.turn?.outcome === "error") return painted(text, RED);
-  if (column === "freshness" && row.freshness.stale && !hasEnded(row)) return painted(text, YELLOW);
+  if (column === "freshness" && ((row.freshness.stale && !hasEnded(row)) || hasDeadProcess(row)))
+    return painted(text, YELLOW);
   return hasEnded(row) ? painted(text, SGR.dim) : text;
 }
 

@@ -42,14 +42,27 @@ export function doingWords(row: Row, now: number): string {
 
 const ASKED = { pending: "being asked", unanswered: "no answer", unavailable: "no way to ask" } as const;
 
-/** How old its newest evidence is; of one that ended, how long it lived. `narrow` leaves out what came of asking. */
+/** Said of one that has not ended, where evidence says so; in the words of `crates/core/src/display/words.rs`. */
+export const PROCESS_DEAD = "process dead";
+
+/** Whether its process is known to be gone, and it has not ended. */
+export const hasDeadProcess = (row: Row): boolean => !hasEnded(row) && row.evidence.processAlive === "no";
+
+/**
+ * Whether its process is dead, and how old its newest evidence is; of one that ended, how long it lived. `narrow` says the one
+ * thing that weighs most.
+ */
 export function freshnessWords(row: Row, now: number, narrow = false): string {
   if (hasEnded(row)) return `lived ${span(Date.parse(row.stateSince) - Date.parse(row.startedAt))}`;
   const age = span(now - Date.parse(row.freshness.at));
   const about = row.freshness.estimated ? `~${age}` : age;
-  if (!row.freshness.stale) return `${about} ago`;
-  const asked = row.freshness.reconcile;
-  return `stale ${about}${narrow || asked === null ? "" : `, ${ASKED[asked]}`}`;
+  const { stale, reconcile } = row.freshness;
+  const isDead = hasDeadProcess(row);
+  if (isDead && narrow) return PROCESS_DEAD;
+  const parts = [stale ? `stale ${about}` : `${about} ago`];
+  if (isDead) parts.unshift(PROCESS_DEAD);
+  if (!narrow && reconcile !== null && (stale || isDead)) parts.push(ASKED[reconcile]);
+  return parts.join(", ");
 }
 
 /** Why the row may not be all that happened. */
