@@ -11,6 +11,7 @@ import {
   type AgentRecordMapper,
   type AgentSessionBinding,
   type CancellationSignal,
+  type WaitingReason,
   assertAgentLifecycleEvent,
   bindAgentSession,
   createAgentLifecyclePublisher,
@@ -128,6 +129,13 @@ publisher.sessionStarted();
 publisher.metadataChanged({ title: "t" });
 publisher.toolFinished({ toolId: "t" });
 publisher.waitStarted({ waitId: "w", state: "waiting" });
+publisher.waitStarted({ waitId: "w", state: "waiting", reason: "permission" });
+publisher.waitStarted({ waitId: "w", state: "waiting", reason: "May I push?" });
+// Each waiting reason is offered, and any other text is taken.
+declare const known: WaitingReason;
+publisher.waitStarted({ waitId: "w", state: "waiting", reason: known });
+// @ts-expect-error a reason is text
+publisher.waitStarted({ waitId: "w", state: "waiting", reason: 1 });
 publisher.waitFinished({ waitId: "w" });
 publisher.exited();
 publisher.sessionStopped({ reason: "r" });

@@ -1,7 +1,9 @@
 // Types of the sequencer, the registry and semantic events: what compiles, and what must not.
 import {
+  type AdapterContext,
   type AgentRuntimeSemanticEvent,
   ApprovalRegistry,
+  type Json,
   type OpenResult,
   TurnSequencer,
   bridgeAgentEvents,
@@ -69,3 +71,66 @@ turns
   .push({ at, input: "close" })
   .flatMap((event) => semantic.push(event))
   .forEach((event) => bridge.push(event));
+
+// What an adapter has from elsewhere may be undefined where it may be left out.
+declare const context: AdapterContext;
+declare const text: string | undefined;
+declare const count: number | undefined;
+declare const json: Json | undefined;
+declare const flag: boolean | undefined;
+context.terminal({
+  status: "failed",
+  nativeTurnId: text,
+  scope: text,
+  message: text,
+  details: json,
+  usage: undefined,
+});
+context.terminal({ status: "completed", usage: { input: count, contextWindow: count } });
+context.observe({ kind: "tool_call", toolName: text, args: json, argsComplete: flag, nativeItemId: text });
+context.observe({ kind: "tool_updated", text: undefined, partialResult: json, nativeEventId: count });
+context.observe({ kind: "tool_finished", toolName: undefined, result: json, isError: flag });
+context.observe({ kind: "assistant", text: undefined, done: flag, scope: text, nativeTurnId: text });
+context.observe({ kind: "usage", usage: { output: count } });
+context.observe({ kind: "error", code: text, message: "m", details: json });
+context.requestApproval({
+  nativeId: 1,
+  kind: "command",
+  title: text,
+  detail: text,
+  arguments: json,
+  connection: text,
+  scope: text,
+  decisions: [],
+});
+context.requestUserInput({
+  nativeId: 1,
+  questions: [
+    { id: "q", question: "?", header: text, options: [{ id: "a", label: "A", description: text }] },
+  ],
+});
+context.requestUserInput({
+  nativeId: 1,
+  questions: [{ id: "q", question: "?", options: undefined, secret: flag }],
+});
+context.requestCleared({ nativeId: 1, scope: text });
+turns.push({ at, input: "exit", exitCode: count, signal: text, message: text, expected: flag });
+turns.push({ at, input: "abort", turnId: text });
+// @ts-expect-error: what must be there must be something.
+context.terminal({ status: undefined });
+// @ts-expect-error: a message has a text.
+context.observe({ kind: "warning", message: text });
+// @ts-expect-error: a request has an id.
+context.requestCleared({ nativeId: undefined });
+/** Of an event a member is there with a value, or is not there. */
+// @ts-expect-error: it is left out where there is none.
+export const resolved: AgentRuntimeSemanticEvent = {
+  kind: "approval_resolved",
+  productSessionId: "s",
+  generation: 1,
+  sequence: 1,
+  at,
+  requestId: "r",
+  outcome: "responded",
+  decision: undefined,
+};

@@ -1,5 +1,6 @@
 // The twelve agent events: their types, and the check whose rules are in crates/core/src/agent/validate.rs.
 import { faithfulJson } from "./agent-json.js";
+import type { WaitingReason } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import { callNative } from "./native.js";
 
@@ -89,8 +90,11 @@ export interface WaitStartedEvent extends Timed, OfAgent {
   /** 1 to 256 UTF-16 code units. */
   waitId: string;
   state: AgentWaitState;
-  /** 1 to 1,024 UTF-16 code units. */
-  reason?: string | undefined;
+  /**
+   * One of these words where one fits: it becomes the waiting reason of the row. Any other text, of 1 to 1,024 UTF-16 code units, is
+   * `other` and is shown beside it.
+   */
+  reason?: WaitingReason | (string & {}) | undefined;
 }
 
 /** The wait ended. */

@@ -1,10 +1,11 @@
 // Requests of a harness that somebody has to answer, as an ApprovalRegistry takes them and gives them back. docs/turns.md has the rules.
 import type { Json } from "../contract.js";
-import type { RequestResolution } from "./observation.js";
+import type { MaybeUndefined, RequestResolution } from "./observation.js";
 import type {
   ApprovalDecision,
   ApprovalRequest,
   RequestOutcome,
+  UserInputOption,
   UserInputQuestion,
   UserInputRequest,
 } from "./semantic-event.js";
@@ -12,11 +13,11 @@ import type {
 /** What names a request in its harness. Two requests are the same one only where all members are; 0 and "0" differ. Never shown. */
 export interface NativeRequestKey {
   /** The connection that it came over, where there are several; the process, say. */
-  readonly connection?: string;
+  readonly connection?: string | undefined;
   /** The sub-agent that it is of; without it, the session's own agent. */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
   /** The turn of this package that it belongs to: `TurnSequencer.turnOf`. */
-  readonly turnId?: string;
+  readonly turnId?: string | undefined;
   /** The id of the request in the protocol. */
   readonly nativeId: string | number;
 }
@@ -26,19 +27,24 @@ export interface AskedApproval extends NativeRequestKey {
   readonly ask: "approval";
   readonly kind: ApprovalRequest["kind"];
   /** At most 512 UTF-16 code units. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** At most 4,000 UTF-16 code units. */
-  readonly detail?: string;
+  readonly detail?: string | undefined;
   /** At most 64 KiB as JSON. */
-  readonly arguments?: Json;
+  readonly arguments?: Json | undefined;
   /** At most 20; each id once. */
   readonly decisions: readonly ApprovalDecision[];
 }
 
+/** A question, as the event has it. */
+export type AskedQuestion = MaybeUndefined<Omit<UserInputQuestion, "options">> & {
+  readonly options?: readonly MaybeUndefined<UserInputOption>[] | undefined;
+};
+
 /** 1 to 10 questions, each with at most 20 options. */
 export interface AskedUserInput extends NativeRequestKey {
   readonly ask: "userInput";
-  readonly questions: readonly UserInputQuestion[];
+  readonly questions: readonly AskedQuestion[];
 }
 
 /** Why a request is not opened. The adapter answers it with its protocol's refusal, and a `warning` is said. */
@@ -66,8 +72,8 @@ export type OpenResult =
 
 /** The answer to one question: ids of options, text, or both where both may be given. */
 export interface UserInputAnswer {
-  readonly options?: readonly string[];
-  readonly text?: string;
+  readonly options?: readonly string[] | undefined;
+  readonly text?: string | undefined;
 }
 
 /** By the ids of the questions. Each question has to have an answer; 16,000 UTF-16 code units of text in all. */
@@ -87,9 +93,9 @@ export interface ResolvedRequest extends RequestResolution {
 
 /** Which requests: those that have all of these members. `{}` is all of them. */
 export interface RequestFilter {
-  readonly requestId?: string;
-  readonly turnId?: string;
-  readonly connection?: string;
+  readonly requestId?: string | undefined;
+  readonly turnId?: string | undefined;
+  readonly connection?: string | undefined;
 }
 
 /** What is open, the oldest first. */

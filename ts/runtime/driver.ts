@@ -3,7 +3,7 @@ import type { AdapterProcess, AdapterProcessOptions } from "./adapter-process.js
 import type { Json } from "../contract.js";
 import type { AskedApproval, AskedUserInput, NativeRequestKey, UserInputAnswers } from "./approval.js";
 import type { BindingContent } from "./binding.js";
-import type { Observed, ObservedPlace } from "./observation.js";
+import type { MaybeUndefined, Observed, ObservedPlace } from "./observation.js";
 import type { RequestOutcome, RuntimeUsage } from "./semantic-event.js";
 
 /** How the harness is reached. */
@@ -84,12 +84,12 @@ export type NativeRequest = Omit<NativeRequestKey, "turnId">;
 
 /** The harness says that a turn ended. */
 export interface AdapterTerminal {
-  readonly nativeTurnId?: string;
-  readonly scope?: string;
+  readonly nativeTurnId?: string | undefined;
+  readonly scope?: string | undefined;
   readonly status: "completed" | "interrupted" | "failed";
-  readonly message?: string;
-  readonly details?: Json;
-  readonly usage?: RuntimeUsage;
+  readonly message?: string | undefined;
+  readonly details?: Json | undefined;
+  readonly usage?: MaybeUndefined<RuntimeUsage> | undefined;
 }
 
 /** What a driver works with while one session is open. */

@@ -2,6 +2,11 @@
 import type { Json } from "../contract.js";
 import type { ApprovalRequest, RequestOutcome, RuntimeUsage, UserInputRequest } from "./semantic-event.js";
 
+/** What an adapter passes on from elsewhere: a member that may be left out may be `undefined` too, which is the same. */
+export type MaybeUndefined<T> = {
+  readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name> ? T[Name] | undefined : T[Name];
+};
+
 /** The next text of a piece, or all of its text so far. */
 export type ObservedText = { readonly delta: string } | { readonly cumulative: string };
 
@@ -10,52 +15,61 @@ export type Observed =
   /** The harness began a turn of its own accord: names the native turn where `accepted` did not. */
   | { readonly kind: "turn_started" }
   /** `done` ends the message; a cumulative text with it is the message as it counts. */
-  | { readonly kind: "assistant" | "reasoning"; readonly text?: ObservedText; readonly done?: boolean }
+  | {
+      readonly kind: "assistant" | "reasoning";
+      readonly text?: ObservedText | undefined;
+      readonly done?: boolean | undefined;
+    }
   /** A call of a tool, or more of its arguments. `argsComplete` is true by default. */
   | {
       readonly kind: "tool_call";
-      readonly toolName?: string;
-      readonly args?: Json;
-      readonly argsComplete?: boolean;
+      readonly toolName?: string | undefined;
+      readonly args?: Json | undefined;
+      readonly argsComplete?: boolean | undefined;
     }
-  | { readonly kind: "tool_started"; readonly toolName?: string }
+  | { readonly kind: "tool_started"; readonly toolName?: string | undefined }
   /** Output as `text`, which is redacted as the one stream that it is, or any other value. */
   | {
       readonly kind: "tool_updated";
-      readonly toolName?: string;
-      readonly text?: ObservedText;
-      readonly partialResult?: Json;
+      readonly toolName?: string | undefined;
+      readonly text?: ObservedText | undefined;
+      readonly partialResult?: Json | undefined;
     }
   | {
       readonly kind: "tool_finished";
-      readonly toolName?: string;
-      readonly result?: Json;
-      readonly isError?: boolean;
+      readonly toolName?: string | undefined;
+      readonly result?: Json | undefined;
+      readonly isError?: boolean | undefined;
     }
   /** Kept; the last one is said at the end of the turn. Members that it leaves out stay as they were. */
-  | { readonly kind: "usage"; readonly usage: RuntimeUsage }
+  | { readonly kind: "usage"; readonly usage: MaybeUndefined<RuntimeUsage> }
   | { readonly kind: "plan"; readonly plan: Json }
   | { readonly kind: "diff"; readonly diff: Json }
   | { readonly kind: "compaction_started" | "compaction_finished" }
-  | { readonly kind: "warning"; readonly code?: string; readonly message: string }
-  | { readonly kind: "error"; readonly code?: string; readonly message: string; readonly details?: Json }
-  | { readonly kind: "native"; readonly name: string; readonly payload?: Json }
+  | { readonly kind: "warning"; readonly code?: string | undefined; readonly message: string }
+  | {
+      readonly kind: "error";
+      readonly code?: string | undefined;
+      readonly message: string;
+      readonly details?: Json | undefined;
+    }
+  | { readonly kind: "native"; readonly name: string; readonly payload?: Json | undefined }
   | {
       readonly kind: "adapter";
       readonly state: "starting" | "ready" | "restarting";
-      readonly message?: string;
+      readonly message?: string | undefined;
     };
 
 /** Where an observation belongs, as the harness names things. None of these names leaves the sequencer. */
 export interface ObservedPlace {
   /** The harness's turn; without it, the one that is on. */
-  readonly nativeTurnId?: string;
+  readonly nativeTurnId?: string | undefined;
   /** The sub-agent that it is of; without it, the session's own agent. */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
   /** The message, reasoning, call or compaction that it is of. Without it a repeat cannot be told. */
-  readonly nativeItemId?: string | number;
+  readonly nativeItemId?: string | number | undefined;
   /** Names the observation itself: one that was seen is a repeat. */
-  readonly nativeEventId?: string | number;
+  readonly nativeEventId?: string | number | undefined;
 }
 
 /** One step of a session. `at` is RFC 3339 UTC; the sequencer reads no clock. */
@@ -64,7 +78,7 @@ export type TurnInput = { readonly at: string } &
   (
     | { readonly input: "begin"; readonly turnId: string }
     /** The harness accepted it. Its own id of the turn, where it has one and says it. */
-    | { readonly input: "accepted"; readonly turnId: string; readonly nativeTurnId?: string }
+    | { readonly input: "accepted"; readonly turnId: string; readonly nativeTurnId?: string | undefined }
     /** The harness refused it, or it never got there: there was no turn. */
     | { readonly input: "rejected"; readonly turnId: string }
     | ({ readonly input: "observation" } & ObservedPlace & Observed)
@@ -74,24 +88,24 @@ export type TurnInput = { readonly at: string } &
     /** What the registry says of its end. */
     | ({ readonly input: "requestResolved" } & RequestResolution)
     /** The turn is to be interrupted: its open requests are resolved as `aborted` at once. */
-    | { readonly input: "abort"; readonly turnId?: string }
+    | { readonly input: "abort"; readonly turnId?: string | undefined }
     /** The harness says that a turn ended. */
     | {
         readonly input: "terminal";
-        readonly nativeTurnId?: string;
-        readonly scope?: string;
+        readonly nativeTurnId?: string | undefined;
+        readonly scope?: string | undefined;
         readonly status: "completed" | "interrupted" | "failed";
-        readonly message?: string;
-        readonly details?: Json;
-        readonly usage?: RuntimeUsage;
+        readonly message?: string | undefined;
+        readonly details?: Json | undefined;
+        readonly usage?: MaybeUndefined<RuntimeUsage> | undefined;
       }
     /** The process ended, or its connection. `expected` where the host wanted it; false by default. */
     | {
         readonly input: "exit";
-        readonly exitCode?: number;
-        readonly signal?: string;
-        readonly message?: string;
-        readonly expected?: boolean;
+        readonly exitCode?: number | undefined;
+        readonly signal?: string | undefined;
+        readonly message?: string | undefined;
+        readonly expected?: boolean | undefined;
       }
     /** The session is disposed of: nothing is said after what this says. */
     | { readonly input: "close" }
