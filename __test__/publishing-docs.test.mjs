@@ -59,6 +59,35 @@ test("the example of docs/publishing.md does what it says", (t) => {
   );
 });
 
+test("which words of a wait become which waiting reason", (t) => {
+  const table = rows(section(read("docs/publishing.md"), "## Waits"));
+  const [known] = table[0].map(coded);
+  const reasons = [...known.slice(1), "approval", undefined];
+  assert.equal(reasons.length, 8);
+  const waits = [
+    ...reasons.map((reason) => ({ state: "waiting", reason })),
+    { state: "blocked", reason: "permission" },
+  ];
+  const shown = waits.map((wait) => {
+    const [row] = rowsOf(
+      t,
+      `import { openPublisher } from "agent-lifecycle";
+      const publisher = openPublisher({ agent: "a", onError: console.error });
+      publisher.turnStarted({ turnId: "t" });
+      publisher.waitStarted(${JSON.stringify({ waitId: "w", ...wait })});
+      await publisher.close();`,
+    );
+    assert.equal(row.state, "waiting");
+    return [row.waitingReason, row.waits[0].text];
+  });
+  assert.deepEqual(shown, [
+    ...known.slice(1).map((word) => [word, undefined]),
+    ["other", "approval"],
+    ["other", undefined],
+    ["blocked", undefined],
+  ]);
+});
+
 /** What is kept of an event that has each of `members`, of a length. */
 function kept(name, members, length) {
   const given = Object.fromEntries(members.map((member) => [member, "x".repeat(length(member))]));

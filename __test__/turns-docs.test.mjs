@@ -56,6 +56,63 @@ test("the kinds of events and inputs are those of the types", () => {
   assert.deepEqual(coded(observed).toSorted(), kinds.toSorted());
 });
 
+/** The members of each kind in a union of objects: a name, with `?` where it may be left out. */
+function membersOf(union) {
+  const found = new Map();
+  for (const [, body] of union.matchAll(/\{([^{}]*)\}/g)) {
+    const [, kinds] = /readonly kind: ((?:"\w+"(?: \| )?)+)/.exec(body);
+    const members = [...body.matchAll(/readonly (\w+\??):/g)].map(([, name]) => name);
+    for (const kind of words(kinds, /"(\w+)"/g)) {
+      assert.ok(!found.has(kind), kind);
+      found.set(
+        kind,
+        members.filter((name) => name !== "kind"),
+      );
+    }
+  }
+  return found;
+}
+
+test("the members of observations, of usage and the kinds of approvals are those of the types", () => {
+  const inputs = read("ts/runtime/observation.ts");
+  const expected = membersOf(between(inputs, "export type Observed =", "/** Where an observation belongs"));
+  assert.ok(expected.size > 14);
+  const text = section(page, "### What an observation has");
+  const table = rows(text);
+  const described = new Map();
+  const TYPES = { text: "ObservedText", string: "string", boolean: "boolean", JSON: "Json" };
+  const at = table.findIndex(([name]) => name === "`input?`");
+  for (const [kinds, members] of table.slice(0, at)) {
+    const named = [...members.matchAll(/`(\w+\??)`: (\w+)?/g)];
+    for (const kind of coded(kinds))
+      described.set(
+        kind,
+        named.map(([, name]) => name),
+      );
+    for (const [, name, type] of named) {
+      if (TYPES[type] === undefined) continue;
+      assert.ok(inputs.includes(`readonly ${name}: ${TYPES[type]}`), `${kinds} ${name}: ${type}`);
+    }
+  }
+  assert.deepEqual(described, expected);
+  const states = coded(table.find(([kind]) => kind === "`adapter`")[1]).slice(1, 4);
+  assert.ok(inputs.includes(`readonly state: ${states.map((state) => `"${state}"`).join(" | ")};`));
+  const events = read("ts/runtime/semantic-event.ts");
+  const usage = words(between(events, "export interface RuntimeUsage", "\n}"), /readonly (\w+\?): number;/g);
+  assert.deepEqual(
+    first(
+      table
+        .slice(at)
+        .map((cells) => `|${cells.join("|")}|`)
+        .join("\n"),
+    ),
+    usage,
+  );
+  const kinds = between(between(events, "export interface ApprovalRequest {", "\n}"), "readonly kind:", "(");
+  const said = coded(/^Each is a number.*$/m.exec(text)[0]).slice(1);
+  assert.deepEqual(said.toSorted(), words(kinds, /"(\w+)"/g).toSorted());
+});
+
 test("the reasons are those that are counted", () => {
   const turns = new TurnSequencer({ productSessionId: "s", generation: 0, nativeTurnIds: true });
   const reasons = Object.keys(turns.stats().dropped);

@@ -5,6 +5,7 @@ import { type BindingStore, existingStore, repairStore, storeOverview } from "..
 import type { BindingHistoryEntry, BindingInspection } from "../runtime/binding.js";
 import { BindingError } from "../runtime/errors.js";
 import { Exit, UsageError } from "./exit.js";
+import { counted } from "../watch/words.js";
 import { inert } from "./inert.js";
 
 interface Flags {
@@ -129,7 +130,7 @@ async function repair(store: BindingStore, _session: string, flags: Flags): Prom
     console.log(JSON.stringify(found));
   } else {
     const verb = flags.dryRun ? "would free" : "freed";
-    console.log(`${found.bindings} bindings can be read`);
+    console.log(`${counted(found.bindings, "binding")} can be read`);
     describe(corrupt);
     for (const fault of fileFaults) console.log(`file: ${inert(fault)}`);
     if (strayNativeIds > 0) console.log(`${strayNativeIds} native sessions are claimed for no binding`);
