@@ -126,6 +126,16 @@ test("repair frees what the dead own, and what is named; a dry run only looks", 
   assert.match(unknown.stderr, /there is no binding of ps_9/);
 });
 
+test("one binding is counted as one", async (t) => {
+  const { file, store } = await filled(t);
+  await store.close();
+  const one = path.join(path.dirname(file), "one.db");
+  const other = await BindingStore.open(one);
+  await other.create({ productSessionId: "ps_1", runtimeInstanceId: "main", adapterId: "codex" });
+  await other.close();
+  assert.match(run("repair", one).stdout, /^1 binding can be read\n/);
+});
+
 test("a damaged row is told with its id, and the others are shown", async (t) => {
   const { file, store } = await filled(t);
   await store.create({ productSessionId: "ps_3", runtimeInstanceId: "main", adapterId: "codex" });

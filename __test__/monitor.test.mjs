@@ -379,13 +379,15 @@ test("workers that start a monitor and go at once neither abort nor hang", async
   assert.match(said, /^0 workers ended with another exit code than 0/m);
 });
 
+/** A watcher that gives this text and ends. */
+const chunks = (text) => ({
+  async *[Symbol.asyncIterator]() {
+    yield { type: "append", bytes: Buffer.from(text) };
+  },
+});
+
 test("a bad line of a session's journal is told with its source, its sub-agent and its offset", async (t) => {
   const home = temporary(t);
-  const chunks = (text) => ({
-    async *[Symbol.asyncIterator]() {
-      yield { type: "append", bytes: Buffer.from(text) };
-    },
-  });
   const session = jsonlSession({
     binding: fixtureTerminal().bindSession(),
     source: chunks('{"a":1}\nnot json\n'),

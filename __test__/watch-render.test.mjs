@@ -201,16 +201,16 @@ test("what is not fresh, and why a row may not be all that happened, is said", (
 
 test("a dead process of one that has not ended is said before it is lost", () => {
   const evidence = { pid: 7, processAlive: "no" };
-  const asked = (reconcile) => ({ ...row("a").freshness, reconcile });
+  const fresh = { ...row("a").freshness };
   const [narrow] = lines([row("a", { evidence })]).slice(2);
   assert.match(narrow, /^› running .* process dead$/);
   const wide = (changes) => lines([row("a", { evidence, ...changes })], { width: 140 })[2];
   assert.match(wide({}), / process dead, 10 s ago +claude-code/);
-  assert.match(wide({ freshness: asked("unavailable") }), / process dead, 10 s ago, no wa… +claude-code/);
   assert.match(
-    wide({ freshness: { ...asked(null), stale: true } }),
-    / process dead, stale 10 s +claude-code/,
+    wide({ freshness: { ...fresh, reconcile: "unavailable" } }),
+    / process dead, 10 s ago, no wa… +claude-code/,
   );
+  assert.match(wide({ freshness: { ...fresh, stale: true } }), / process dead, stale 10 s +claude-code/);
   assert.doesNotMatch(wide({ state: "completed" }), /process dead/);
   assert.doesNotMatch(wide({ evidence: { pid: 7, processAlive: "unknown" } }), /process dead/);
 });

@@ -183,7 +183,8 @@ test("explain says why, by key, id or the beginning of an id", (t) => {
 });
 
 test("explain reads once: where nobody is asked it promises no answer", (t) => {
-  const question = (asked) => ({ reason: "process_dead", deadlineAt: "2026-03-02T12:00:20Z", asked });
+  const question = { reason: "process_dead", deadlineAt: "2026-03-02T12:00:20Z", asked: "pending" };
+  const unanswered = { ...question, asked: "unanswered" };
   const why = {
     source: "mine/1",
     childId: "a",
@@ -199,9 +200,9 @@ test("explain reads once: where nobody is asked it promises no answer", (t) => {
   const snapshot = { ...row("a").capabilities, snapshot: "known" };
   const rows = [row("a", dead), row("b", { ...dead, capabilities: snapshot }), row("c", dead)];
   const { file } = rowsFile(t, rows, {
-    a: { ...why, reconciliation: question("pending") },
-    b: { ...why, reconciliation: question("pending") },
-    c: { ...why, reconciliation: question("unanswered") },
+    a: { ...why, reconciliation: question },
+    b: { ...why, reconciliation: question },
+    c: { ...why, reconciliation: unanswered },
   });
   const run = (...args) =>
     spawnSync(process.execPath, [host, "explain", file, ...args], { encoding: "utf8" }).stdout;
@@ -213,10 +214,10 @@ test("explain reads once: where nobody is asked it promises no answer", (t) => {
     const { row: shown, explanation } = JSON.parse(run(id, "--json"));
     return [shown.freshness.reconcile, explanation.reconciliation];
   };
-  const { deadlineAt: _, ...open } = question("unasked");
+  const open = { reason: "process_dead", asked: "unasked" };
   assert.deepEqual(of("a"), ["unavailable", open]);
   assert.deepEqual(of("b"), ["pending", open], "its source gives snapshots");
-  assert.deepEqual(of("c"), ["pending", question("unanswered")]);
+  assert.deepEqual(of("c"), ["pending", unanswered]);
 });
 
 test("unusable arguments of watch", (t) => {
