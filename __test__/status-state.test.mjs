@@ -98,6 +98,34 @@ test("status, readStatus and a monitor show the same of a publisher that lives a
   assert.equal(why.freshness.evidence.eventId, eventId);
 });
 
+test(
+  "what reads once asks nobody about a publisher that died in an open turn, and a monitor waits for its deadline",
+  { skip: isWindows && "nothing proves a death" },
+  async (t) => {
+    const folder = home(t);
+    // It is closed without a word of its turn.
+    spawnSync(process.execPath, [agent, "Sort the attic", "close"]);
+    const run = (...args) => spawnSync(process.execPath, [cli, ...args], { encoding: "utf8" }).stdout;
+    const of = ({ state, freshness: { stale, reconcile } }) => [state, stale, reconcile];
+    const once = ["running", false, "unavailable"];
+    const { rows } = await readStatus({ home: folder });
+    assert.deepEqual(rows.map(of), [once]);
+    assert.deepEqual(JSON.parse(run("status", "--json")).rows.map(of), [once]);
+    assert.match(run("status"), /^running .*process dead, .* ago, no way to ask/m);
+    const [{ key }] = rows;
+    const { row, explanation } = JSON.parse(run("explain", key, "--json"));
+    assert.deepEqual(of(row), once);
+    assert.deepEqual(explanation.reconciliation, { reason: "process_dead", asked: "unasked" });
+    const said = run("explain", key);
+    assert.match(said, /^asked +because of process_dead; this program asked nobody$/m);
+    assert.match(said, /^evidence .*process dead, .* ago, no way to ask$/m);
+    const monitor = await openMonitor({ home: folder, onDiagnostic: () => {} });
+    const watched = monitor.rows().map(of);
+    await monitor.close();
+    assert.deepEqual(watched, [["running", false, "pending"]]);
+  },
+);
+
 const record = (type, more) =>
   `${JSON.stringify({ type, sessionId: "s", uuid: type, timestamp: new Date().toISOString(), ...more })}\n`;
 
