@@ -52,6 +52,8 @@ export interface HarnessOptions {
 
 const MOST_RELEASES = 1024;
 const MOST_PROCESSES = 16;
+/** Milliseconds that one release may take before the next one runs. */
+const RELEASE_MS = 5000;
 /** Units of a text that can be looked for in others. */
 const LEAST_SECRET = 8;
 
@@ -104,7 +106,11 @@ export class Harness {
     } catch (error) {
       this.#life.abort();
       // One that opens after all is closed again.
-      opening.then((native) => this.driver.dispose(native)).catch(() => undefined);
+      opening
+        .then((native) => this.driver.dispose(native))
+        .catch(() => undefined)
+        // What it wanted to be released was registered after the others were.
+        .finally(() => void this.releaseAll());
       throw error;
     }
   }
@@ -131,7 +137,8 @@ export class Harness {
   async releaseAll(): Promise<void> {
     for (const release of this.#releases.splice(0).toReversed()) {
       try {
-        await release();
+        const late = () => new Error(`not released within ${RELEASE_MS} ms`);
+        await within(RELEASE_MS, Promise.resolve().then(release), late);
       } catch (error) {
         this.#options.listener.warn("release_failed", thrownText(error));
       }
@@ -176,7 +183,7 @@ export class Harness {
         this.#releases.push(release);
       },
       hide: (secret) => listener.hide(secret),
-      warn: (code, message) => listener.warn(code, message),
+      warn: (code, message) => heard(() => listener.warn(code, message)),
     });
   }
 
