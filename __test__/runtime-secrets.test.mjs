@@ -2,7 +2,6 @@
 // what is stored, told, shown or logged, not even in part; and what only looks like one passes unchanged.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";

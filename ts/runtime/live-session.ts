@@ -20,6 +20,7 @@ import {
   type RuntimeTurnResult,
   promptOf,
 } from "./session.js";
+import { safeCause } from "./safe-cause.js";
 import { TurnSequencer } from "./turn-sequencer.js";
 import { awake, within } from "./within.js";
 
@@ -166,6 +167,16 @@ export class LiveSession {
     return (this.#disposed ??= this.#dispose());
   }
 
+  /** A text of the adapter without the secrets that are known by now, bounded. */
+  safeText(text: string): string {
+    return redact(text.slice(0, 2000), { secrets: this.#secrets });
+  }
+
+  /** What the adapter threw, as it may be given on. */
+  safeCause(error: unknown): unknown {
+    return safeCause(error, (text) => redact(text, { secrets: this.#secrets }));
+  }
+
   /** Another has the binding: what was made natively is noted, and this session ends. */
   async loseRace(): Promise<void> {
     const { binding } = this.#parts;
@@ -218,7 +229,7 @@ export class LiveSession {
       // What the harness said before may have accepted and ended it.
       if (this.#turn !== turn) return turn.ended;
       this.#endTurn();
-      const message = `the harness did not accept the turn: ${this.#safe(thrownText(error))}`;
+      const message = `the harness did not accept the turn: ${this.safeText(thrownText(error))}`;
       throw this.#turnError("turn_rejected", message, "prompt", error);
     }
     // A native id may be known only now. What cannot be written is told, and where it was lost the session ends.
@@ -240,7 +251,7 @@ export class LiveSession {
       const steered = Promise.resolve().then(() => driver.steer!(native, { turnId: turn.turnId, ...prompt }));
       await Promise.race([steered, this.#over]);
     } catch (error) {
-      const message = `the harness did not take it: ${this.#safe(thrownText(error))}`;
+      const message = `the harness did not take it: ${this.safeText(thrownText(error))}`;
       throw this.#turnError("steer_failed", message, "turn", error);
     }
   }
@@ -321,7 +332,7 @@ export class LiveSession {
     if (this.#endedBy !== undefined) return;
     this.#held.release();
     const { exitCode, signal } = end;
-    const message = end.message === undefined ? undefined : this.#safe(end.message);
+    const message = end.message === undefined ? undefined : this.safeText(end.message);
     const text = ["the harness is gone", exitCode !== undefined && `exit code ${exitCode}`, signal, message];
     this.#end(
       new ProtocolError("session_closed", text.filter(Boolean).join(": "), {
@@ -424,20 +435,17 @@ export class LiveSession {
 
   #turnError(code: string, message: string, phase: RuntimePhase, cause?: unknown): TurnError {
     const correlationId = this.#turn?.turnId ?? this.#parts.binding.stored.productSessionId;
-    return new TurnError(code, message, { phase, correlationId, ...(cause !== undefined && { cause }) });
+    const given = cause === undefined ? {} : { cause: this.safeCause(cause) };
+    return new TurnError(code, message, { phase, correlationId, ...given });
   }
 
   #warn(code: string, message: string): void {
-    const diagnostic = { code: this.#safe(code), message: this.#safe(message) };
+    const diagnostic = { code: this.safeText(code), message: this.safeText(message) };
     if (this.#diagnostics.push(diagnostic) > MOST_DIAGNOSTICS) this.#diagnostics.shift();
     guarded(
       () => this.#parts.onDiagnostic?.(diagnostic),
       () => undefined,
     );
-  }
-
-  #safe(text: string): string {
-    return redact(text.slice(0, 2000), { secrets: this.#secrets });
   }
 }
 

@@ -300,26 +300,21 @@ async function live(
     await session.start();
     return session.face();
   } catch (error) {
-    const told = await afterFailure(session, binding, error, secrets);
+    const told = await afterFailure(session, binding, error);
     throw told;
   }
 }
 
 /** Writes what a failed start says of the native session, ends what was begun, and gives the error to throw. */
-async function afterFailure(
-  session: LiveSession,
-  binding: NativeBinding,
-  error: unknown,
-  secrets: readonly string[],
-): Promise<unknown> {
+async function afterFailure(session: LiveSession, binding: NativeBinding, error: unknown): Promise<unknown> {
   if (isLost(error)) {
     await session.loseRace();
     return error;
   }
-  const diagnostic = persistentFault(binding, error, secrets);
+  const diagnostic = persistentFault(session, binding, error);
   if (diagnostic === undefined) {
     await session.dispose();
-    return asRuntimeError(error, binding, secrets);
+    return asRuntimeError(session, error, binding);
   }
   const { state, code, message, phase } = diagnostic;
   let failure: unknown;
@@ -334,23 +329,23 @@ async function afterFailure(
     phase,
     correlationId: binding.stored.productSessionId,
     details: { state, reason: code },
-    cause: error,
+    cause: session.safeCause(error),
   });
 }
 
 /** What is written of the native session; undefined where the failure says nothing about it. */
 function persistentFault(
+  session: LiveSession,
   binding: NativeBinding,
   error: unknown,
-  secrets: readonly string[],
 ): { state: "missing" | "error"; code: string; message: string; phase: RuntimePhase } | undefined {
   const isRecorded = binding.stored.nativeSessionId !== undefined;
   const phase = isRecorded ? "resume" : "open";
   const fault = (state: "missing" | "error", code: string, text: string) =>
     ({
       state,
-      code: safe(code, secrets),
-      message: safe(text, secrets),
+      code: session.safeText(code),
+      message: session.safeText(text),
       phase,
     }) as const;
   if (error instanceof NativeSessionError) {
@@ -364,15 +359,16 @@ function persistentFault(
   return undefined;
 }
 
-function asRuntimeError(error: unknown, binding: NativeBinding, secrets: readonly string[]): unknown {
-  if (error instanceof RuntimeError) return error;
+function asRuntimeError(session: LiveSession, error: unknown, binding: NativeBinding): unknown {
+  const cause = session.safeCause(error);
+  if (cause instanceof RuntimeError) return cause;
   return new ProtocolError(
     "open_failed",
-    `the adapter did not open the session: ${safe(thrownText(error), secrets)}`,
+    `the adapter did not open the session: ${session.safeText(thrownText(error))}`,
     {
       phase: "open",
       correlationId: binding.stored.productSessionId,
-      cause: error,
+      cause,
     },
   );
 }
