@@ -38,7 +38,7 @@ export function nativeFault(
 export function bindingFault(
   { state, code, message, phase }: NativeFault,
   { productSessionId }: RuntimeSessionBinding,
-  cause?: Error,
+  cause?: unknown,
 ): BindingError {
   const said = `the native session is recorded as ${state} (${code}: ${message})`;
   const text = `${said}: open with mode "repair" to try it again, or "rebind" for a new one`;

@@ -1,4 +1,5 @@
 // Texts of harnesses and drivers as they may be shown: redacted as a whole, then cut.
+import { inspect } from "node:util";
 import { thrownText } from "../callbacks.js";
 import { redact } from "../redact.js";
 import { RuntimeError } from "./errors.js";
@@ -36,9 +37,15 @@ export class SafeText {
     return error;
   }
 
-  /** What was thrown, as the cause of an error that is shown. */
-  cause(thrown: unknown): Error {
+  /** What was thrown, where printing it shows nothing that is hidden; else an error that has its text and its place without that. */
+  cause(thrown: unknown): unknown {
     if (thrown instanceof RuntimeError) return this.cleaned(thrown);
+    try {
+      const shown = inspect(thrown);
+      if (shown.length <= READ && this.#redacted(shown) === shown) return thrown;
+    } catch {
+      // What cannot be shown is not given on.
+    }
     const cause = new Error(this.of(thrown));
     const stack = thrown instanceof Error ? thrown.stack : undefined;
     if (typeof stack === "string") cause.stack = this.#redacted(stack);
