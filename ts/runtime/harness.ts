@@ -52,8 +52,8 @@ export interface HarnessOptions {
 
 const MOST_RELEASES = 1024;
 const MOST_PROCESSES = 16;
-/** Milliseconds that one release may take before the next one runs. */
-const RELEASE_MS = 5000;
+/** Milliseconds that a release of a session that opened too late may take. */
+const LATE_RELEASE_MS = 5000;
 /** Units of a text that can be looked for in others. */
 const LEAST_SECRET = 8;
 
@@ -110,7 +110,7 @@ export class Harness {
         .then((native) => this.driver.dispose(native))
         .catch(() => undefined)
         // What it wanted to be released was registered after the others were.
-        .finally(() => void this.releaseAll());
+        .finally(() => void this.releaseAll(LATE_RELEASE_MS));
       throw error;
     }
   }
@@ -133,12 +133,12 @@ export class Harness {
     await Promise.allSettled([...this.#processes].map((process) => process.release()));
   }
 
-  /** What the driver wanted to be released, the last first. Never rejects. */
-  async releaseAll(): Promise<void> {
+  /** What the driver wanted to be released, the last first, each in so many milliseconds. Never rejects. */
+  async releaseAll(milliseconds: number): Promise<void> {
     for (const release of this.#releases.splice(0).toReversed()) {
       try {
-        const late = () => new Error(`not released within ${RELEASE_MS} ms`);
-        await within(RELEASE_MS, Promise.resolve().then(release), late);
+        const late = () => new Error(`not released within ${milliseconds} ms`);
+        await within(milliseconds, Promise.resolve().then(release), late);
       } catch (error) {
         this.#options.listener.warn("release_failed", thrownText(error));
       }

@@ -346,7 +346,7 @@ export class LiveSession {
     const { disposeMs, rows, onDisposed } = this.#parts;
     const letGo = async () => {
       await this.#harness.disconnect(disposeMs / 2);
-      await this.#harness.releaseAll();
+      await this.#harness.releaseAll(disposeMs / 10);
     };
     const late = () => new Error(`not done within ${disposeMs} ms: forced`);
     for (const work of [async () => void (await Promise.all([letGo(), rows?.close()])), onDisposed]) {
