@@ -11,7 +11,7 @@ const REASONS = {
   inspection: /diagnosis_failed: TypeError: version is undefined/,
   capabilities: /advertises steering and has no steer$/,
   identity: /the native session id is in a diagnostic/,
-  "binding-identity": /getBinding\(\) gives another native session id/,
+  "binding-identity": /the native session that .* would record belongs to/,
   "turn-order": /not told in the order of the harness/,
   duplicates: /are "Only Only once\.once\."/,
   late: /Too late\./,

@@ -72,7 +72,8 @@ test(
     for (const [at, host] of hosts.entries()) {
       await host.do(`ps_own_${at}`, "open", { script: scriptOf(place, "own") });
     }
-    for (const { id, mark } of names) await hosts[0].do(id, "open", { script: scriptOf(place, id), mark });
+    for (const one of names)
+      await hosts[0].do(one.id, "open", { script: scriptOf(place, one.id), mark: one.mark });
     const before = await place.stored((store) => store.list());
     for (const { id } of names) {
       const refused = await hosts[1].ask(id, "open", { script: scriptOf(place, id) });
@@ -84,7 +85,7 @@ test(
       const refused = await hosts[1].ask("ps_0", "open", { script: scriptOf(place, "ps_0"), mode });
       assert.equal(refused.code, "binding_owned");
     }
-    assert.ok(names.every(({ mark }) => marked(mark).length >= 3));
+    assert.ok(names.every((one) => marked(one.mark).length >= 3));
     await hosts[0].kill();
     for (const { id } of names) await hosts[1].do(id, "open", { script: scriptOf(place, id) });
     const after = await place.stored((store) => store.list());
@@ -93,7 +94,7 @@ test(
       assert.deepEqual([is.nativeSessionId, is.generation], [was.nativeSessionId, was.generation + 1]);
       assert.equal((await hosts[1].do(id, "prompt")).status, "completed");
     }
-    for (const { mark } of names) await noneMarked(mark);
+    for (const one of names) await noneMarked(one.mark);
     assert.equal(place.generations().length, names.length + 1, "no folder of the dead host is left");
     assert.deepEqual(await hosts[1].end(), { code: 0, signal: null });
     assert.deepEqual(place.generations(), []);

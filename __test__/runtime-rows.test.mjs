@@ -84,6 +84,8 @@ const asks = (id) => ({
 });
 const tool = (toolCallId, kind) => ({ observe: { kind, nativeItemId: toolCallId, toolName: "shell" } });
 
+const isAtTool = ({ tools }) => tools.open.length === 1;
+
 test("S5: a row waits until the last of two approvals is answered, and runs at once; so with a question", async (t) => {
   const place = runtimeHome(t);
   const host = await place.host();
@@ -104,7 +106,6 @@ test("S5: a row waits until the last of two approvals is answered, and runs at o
 
   const prompted = host.ask("a", "prompt");
   await host.event("a", "tool_execution_started");
-  const isAtTool = ({ tools }) => tools.open.length === 1;
   await view.say("session a", "waiting", "permission", isAtTool);
   const [first, second] = host.said
     .filter(({ event }) => event === "approval_requested")

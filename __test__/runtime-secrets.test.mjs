@@ -9,7 +9,15 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { openMonitor, readStatus, statusReport } from "agent-lifecycle";
+import {
+  BindingStore,
+  createRuntimeRegistry,
+  openMonitor,
+  openRuntimeSession,
+  readStatus,
+  statusReport,
+} from "agent-lifecycle";
+import { FAKE_CAPABILITIES, fakeAdapter, fakeDriver } from "agent-lifecycle/testing";
 import { runtimeHome } from "./support/runtime-hosts.mjs";
 
 const root = path.dirname(import.meta.dirname);
@@ -258,4 +266,99 @@ test("a secret is nowhere", async (t) => {
   assert.ok(texts.length >= 8);
   assert.equal(shown.filter(({ what }) => what === "open").length, 1);
   assert.ok(shown.filter(({ what }) => what === "prompt").length >= 3);
+});
+
+const bytes = (length) => Buffer.from(Array.from({ length }, (_, at) => (at * 167 + 13) % 256));
+const HARMLESS = {
+  hashes: ["md5", "sha1", "sha256", "sha512"].flatMap((name) =>
+    ["hex", "base64", "base64url"].map((encoding) => createHash(name).update("harmless").digest(encoding)),
+  ),
+  ids: [
+    "0f8fad5b-d9cb-469f-a165-70867728950e",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "toolu_01A09q90qw90lq917835lq9",
+  ],
+  paths: [
+    "/home/user/project/node_modules/.pnpm/token-types@4.2.1/node_modules/token-types/lib/index.js",
+    "C:\\Users\\me\\AppData\\Local\\Temp\\secretary\\passwords.txt",
+    "https://example.com/a/b?page=2&sort=asc#token-list",
+  ],
+  base64: [bytes(300).toString("base64"), bytes(33).toString("base64url")],
+  words: ["max_tokens: 4096, inputTokens=12, token_count: 5", "the secretary asked for the cookie banner"],
+  code: ["ts/runtime/adapter-inbox.ts", "ts/runtime/turn-sequencer.ts", "ts/cli/main.ts"].map((file) =>
+    fs.readFileSync(path.join(root, file), "utf8"),
+  ),
+};
+
+test("what only looks like a secret passes through events unchanged", async (t) => {
+  const place = runtimeHome(t);
+  const texts = Object.values(HARMLESS).flat();
+  const turn = [
+    ...texts.flatMap((text, at) => [
+      {
+        observe: { kind: "assistant", nativeItemId: `a${at}`, text: { delta: text }, done: true },
+        chunk: 61,
+      },
+    ]),
+    { observe: { kind: "tool_call", nativeItemId: 1, toolName: "read", args: HARMLESS } },
+    { observe: { kind: "tool_started", nativeItemId: 1 } },
+    { observe: { kind: "tool_finished", nativeItemId: 1, result: HARMLESS } },
+    { observe: { kind: "native", name: "raw", payload: HARMLESS } },
+    { observe: { kind: "plan", plan: HARMLESS } },
+    {
+      approval: {
+        kind: "tool",
+        title: "t",
+        detail: HARMLESS.paths.join("\n"),
+        arguments: HARMLESS,
+        decisions: [{ id: "yes", label: "Yes" }],
+      },
+    },
+    { end: { status: "completed" } },
+  ];
+  const events = [];
+  const store = await BindingStore.open(place.file);
+  const config = fakeAdapter(
+    { capabilities: FAKE_CAPABILITIES, nativeTurnIds: true, turns: [turn] },
+    { SECRET_VARIABLE: SECRETS.environment },
+  );
+  const session = await openRuntimeSession({
+    store,
+    registry: createRuntimeRegistry({
+      drivers: [fakeDriver()],
+      instances: [{ runtimeInstanceId: "main", adapterId: "fake", config }],
+    }),
+    productSessionId: "ps_1",
+    runtimeInstanceId: "main",
+    workspace: place.home,
+    publish: false,
+    secrets: Object.values(SECRETS),
+    onEvent(event) {
+      events.push(event);
+      if (event.kind === "approval_requested") void session.respondToApproval(event.request.requestId, "yes");
+    },
+  });
+  assert.equal((await session.prompt({ text: "go" })).status, "completed");
+  await session.dispose();
+  await store.close();
+  const of = (kind) => events.filter((event) => event.kind === kind);
+  assert.deepEqual(
+    of("assistant_message").map(({ text }) => text),
+    texts,
+  );
+  const joined = (index) =>
+    of("assistant_delta")
+      .filter(({ contentIndex }) => contentIndex === index)
+      .map(({ text }) => text)
+      .join("");
+  assert.deepEqual(
+    of("assistant_message").map(({ contentIndex }) => joined(contentIndex)),
+    texts,
+  );
+  assert.deepEqual(of("tool_call")[0].args, HARMLESS);
+  assert.deepEqual(of("tool_execution_finished")[0].result, HARMLESS);
+  assert.deepEqual(of("native_event")[0].payload, HARMLESS);
+  assert.deepEqual(of("plan_updated")[0].plan, HARMLESS);
+  const [{ request }] = of("approval_requested");
+  assert.deepEqual([request.detail, request.arguments], [HARMLESS.paths.join("\n"), HARMLESS]);
 });

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { CapabilityUnavailableError, ProtocolError, TurnError } from "../index.js";
+import { inspect } from "node:util";
+import { CapabilityUnavailableError, NativeSessionError, ProtocolError, TurnError } from "../index.js";
 import { ALL, harness, host, kinds } from "./support/runtime.mjs";
 
 const fails = (type, code) => (error) => {
@@ -360,8 +361,13 @@ test("another that takes the session over ends it, and its native session is not
 });
 
 test("a secret of the configuration, of the host or of the adapter is nowhere", async (t) => {
-  const secrets = { config: "conf-secret-value", host: "host-secret-value", adapter: "made-secret-value" };
-  const all = Object.values(secrets);
+  const secrets = {
+    config: "conf-secret-value",
+    host: "host-secret-value",
+    adapter: "made-secret-value",
+    made: "made-at-the-next-opening",
+  };
+  const all = [secrets.config, secrets.host, secrets.adapter];
   const h = harness();
   h.open = (context) => {
     context.hide(secrets.adapter);
@@ -400,9 +406,26 @@ test("a secret of the configuration, of the host or of the adapter is nowhere", 
     await store.history("ps_1"),
   );
   await session.dispose();
-  const shown = JSON.stringify([events, diagnostics, errors, errors.map(String)]);
+  h.open = (context) => {
+    for (const secret of [secrets.adapter, secrets.made]) context.hide(secret);
+    throw Object.assign(new Error(`no: ${[...all, secrets.made].join(" ")}`), { body: { all } });
+  };
+  await open({ productSessionId: "ps_2", secrets: [secrets.host] }).catch((error) => errors.push(error));
+  h.open = (context) => {
+    for (const secret of [secrets.adapter, secrets.made]) context.hide(secret);
+    throw new NativeSessionError("persistent", "broken", `no: ${[...all, secrets.made].join(" ")}`);
+  };
+  await open({ productSessionId: "ps_2", secrets: [secrets.host] }).catch((error) => errors.push(error));
+  assert.deepEqual(
+    errors.filter((error) => error instanceof Error).map(({ code }) => code),
+    ["turn_rejected", "open_failed", "binding_error"],
+  );
+  errors.push(await store.inspect("ps_2"), await store.history("ps_2"));
+  // As a log has them, with their causes.
+  const logged = errors.map((error) => inspect(error, { depth: 9, showHidden: true }));
+  const shown = JSON.stringify([events, diagnostics, errors, errors.map(String), logged]);
   const { readFileSync } = await import("node:fs");
-  for (const secret of all) {
+  for (const secret of Object.values(secrets)) {
     assert.ok(!shown.includes(secret), secret);
     assert.ok(!readFileSync(file).includes(secret), `${secret} in the database`);
   }

@@ -283,11 +283,14 @@ export class JsonlLifecycleJournal {
   async close(): Promise<void> {
     this.#flush();
     ends.delete(this.#end);
-    this.#closed ??= this.#call<null>(() => this.#native.close()).then(() => {
-      // Its thread is at its end; waiting for that gives back its stack.
-      this.#end();
-    });
+    this.#closed ??= this.#closeOnce();
     return this.#closed;
+  }
+
+  async #closeOnce(): Promise<void> {
+    await this.#call<null>(() => this.#native.close());
+    // Its thread is at its end; waiting for that gives back its stack.
+    this.#end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

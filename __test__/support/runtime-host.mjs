@@ -24,20 +24,21 @@ async function around(names, call) {
   return result;
 }
 
+const heard = (context) => ({
+  ...context,
+  startProcess: async (options) => {
+    const process = await context.startProcess({
+      ...options,
+      onState: (state) => state === "closing" && step("process closing"),
+    });
+    step("handshake");
+    return process;
+  },
+});
+
 /** The driver over the fake adapter, with a step at each of its operations. */
 function stepping() {
   const driver = fakeDriver();
-  const heard = (context) => ({
-    ...context,
-    startProcess: async (options) => {
-      const process = await context.startProcess({
-        ...options,
-        onState: (state) => state === "closing" && step("process closing"),
-      });
-      step("handshake");
-      return process;
-    },
-  });
   const opening = { before: "folder made", after: "native session made" };
   return {
     ...driver,

@@ -105,7 +105,7 @@ export async function killAndRecover(t, cases) {
         "revisions have no gap",
       );
       const turns = one.turns ?? 0;
-      const said = await next.until((said) => said.id === one.id && said.event === "assistant_message");
+      const said = await next.until(({ id, event }) => id === one.id && event === "assistant_message");
       // A native session that goes on knows its turns.
       assert.equal(said.text, `again ${(state === "bound" ? turns : 0) + 1}`);
     });

@@ -199,11 +199,14 @@ export class BindingStore implements BindingRepository {
   /** Takes no more requests, and settles when what waited is done and what this store owns is released. */
   async close(): Promise<void> {
     ends.delete(this.#end);
-    this.#closed ??= this.#ask<null>((native) => native.close()).then(() => {
-      // Its thread is at its end; waiting for that gives back its stack.
-      this.#end();
-    });
+    this.#closed ??= this.#closeOnce();
     return this.#closed;
+  }
+
+  async #closeOnce(): Promise<void> {
+    await this.#ask<null>((native) => native.close());
+    // Its thread is at its end; waiting for that gives back its stack.
+    this.#end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

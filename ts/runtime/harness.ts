@@ -52,6 +52,8 @@ export interface HarnessOptions {
 
 const MOST_RELEASES = 1024;
 const MOST_PROCESSES = 16;
+/** Milliseconds that a release of a session that opened too late may take. */
+const LATE_RELEASE_MS = 5000;
 /** Units of a text that can be looked for in others. */
 const LEAST_SECRET = 8;
 
@@ -104,7 +106,11 @@ export class Harness {
     } catch (error) {
       this.#life.abort();
       // One that opens after all is closed again.
-      opening.then((native) => this.driver.dispose(native)).catch(() => undefined);
+      opening
+        .then((native) => this.driver.dispose(native))
+        .catch(() => undefined)
+        // What it wanted to be released was registered after the others were.
+        .finally(() => void this.releaseAll(LATE_RELEASE_MS));
       throw error;
     }
   }
@@ -127,11 +133,12 @@ export class Harness {
     await Promise.allSettled([...this.#processes].map((process) => process.release()));
   }
 
-  /** What the driver wanted to be released, the last first. Never rejects. */
-  async releaseAll(): Promise<void> {
+  /** What the driver wanted to be released, the last first, each in so many milliseconds. Never rejects. */
+  async releaseAll(milliseconds: number): Promise<void> {
     for (const release of this.#releases.splice(0).toReversed()) {
       try {
-        await release();
+        const late = () => new Error(`not released within ${milliseconds} ms`);
+        await within(milliseconds, Promise.resolve().then(release), late);
       } catch (error) {
         this.#options.listener.warn("release_failed", thrownText(error));
       }
@@ -176,7 +183,7 @@ export class Harness {
         this.#releases.push(release);
       },
       hide: (secret) => listener.hide(secret),
-      warn: (code, message) => listener.warn(code, message),
+      warn: (code, message) => heard(() => listener.warn(code, message)),
     });
   }
 

@@ -1,7 +1,5 @@
 // One live generation of a session: its turns and events, from the prompt to disposal.
-import { randomUUID } from "node:crypto";
 import { guarded, thrownText } from "../callbacks.js";
-import { redact } from "../redact.js";
 import type { UserInputAnswers } from "./approval.js";
 import { ProtocolError, type RuntimeError, type RuntimePhase, TurnError } from "./errors.js";
 import { Harness, type HarnessEnd } from "./harness.js";
@@ -10,7 +8,10 @@ import { type NativeBinding, isLost } from "./native-binding.js";
 import type { TurnInput } from "./observation.js";
 import type { RuntimeDiagnostic, RuntimeInstance } from "./registry.js";
 import type { AgentRuntimeSemanticEvent } from "./semantic-event.js";
-import { SessionRequests } from "./session-requests.js";
+import { nativeFault } from "./native-fault.js";
+import { LEAST_SECRET, type SafeText } from "./safe-text.js";
+import { SessionDiagnostics } from "./session-diagnostics.js";
+import { SessionRequests, ofTurn } from "./session-requests.js";
 import type { SessionRows } from "./session-rows.js";
 import {
   type RuntimePrompt,
@@ -20,6 +21,7 @@ import {
   type RuntimeTurnResult,
   promptOf,
 } from "./session.js";
+import { type Turn, ending, newTurn, opened } from "./turn.js";
 import { TurnSequencer } from "./turn-sequencer.js";
 import { awake, within } from "./within.js";
 
@@ -30,6 +32,8 @@ export interface LiveSessionParts {
   readonly workspace: string;
   readonly directory: string;
   readonly secrets: readonly string[];
+  /** How texts of the driver and the harness are shown. */
+  readonly safe: SafeText;
   readonly openMs: number;
   readonly abortMs: number;
   readonly disposeMs: number;
@@ -41,15 +45,6 @@ export interface LiveSessionParts {
   readonly onDisposed: () => Promise<void>;
 }
 
-interface Turn {
-  readonly turnId: string;
-  readonly ended: Promise<RuntimeTurnResult>;
-  end(result: RuntimeTurnResult): void;
-  aborting?: Promise<void>;
-}
-
-const MOST_DIAGNOSTICS = 32;
-
 /** The machinery behind a `RuntimeSession`. */
 export class LiveSession {
   readonly #parts: LiveSessionParts;
@@ -57,8 +52,7 @@ export class LiveSession {
   readonly #sequencer: TurnSequencer;
   readonly #requests: SessionRequests;
   readonly #held = new Held(() => this.#requests.isAnswering);
-  readonly #secrets: string[];
-  readonly #diagnostics: RuntimeDiagnostic[] = [];
+  readonly #diagnostics: SessionDiagnostics;
   readonly #outbox: AgentRuntimeSemanticEvent[] = [];
   /** Ends whoever waits for the harness. */
   readonly #end: (error: RuntimeError) => void;
@@ -66,6 +60,8 @@ export class LiveSession {
   /** When what the adapter said of its native session is written, or could not be. */
   #kept: Promise<unknown> = Promise.resolve();
   #endedBy: RuntimeError | undefined;
+  /** When the native session is there: it is not while it is replaced. Never rejects. */
+  #ready: Promise<void> = Promise.resolve();
   #state: RuntimeSessionState = "starting";
   #turn: Turn | undefined;
   #isDelivering = false;
@@ -73,6 +69,7 @@ export class LiveSession {
 
   constructor(parts: LiveSessionParts) {
     this.#parts = parts;
+    this.#diagnostics = new SessionDiagnostics(parts.safe, parts.onDiagnostic);
     const { instance, binding, workspace, directory, secrets } = parts;
     const { productSessionId, generation } = binding.stored;
     const { nativeTurnIds } = instance.driver;
@@ -83,7 +80,6 @@ export class LiveSession {
       reject(error);
     };
     this.#sequencer = new TurnSequencer({ productSessionId, generation, nativeTurnIds, secrets });
-    this.#secrets = [...secrets];
     const warn = (code: string, message: string) => this.#warn(code, message);
     const hide = (secret: string) => this.#hide(secret);
     this.#requests = new SessionRequests({
@@ -94,10 +90,17 @@ export class LiveSession {
       opened: (request) => this.#feed({ input: "requestOpened", ...request }),
       resolved: (resolution) => this.#feed({ input: "requestResolved", ...resolution }),
       answered: () => this.#held.release(),
-      hide,
+      hide: (secret) => this.#hideAnswer(secret),
+      refused: (code, message) => this.#feed({ input: "observation", kind: "warning", code, message }),
       warn,
     });
     const requests = this.#requests;
+    const { capabilities } = instance.driver;
+    const isTaken = (capability: "approvals" | "userInput") => {
+      if (!capabilities[capability])
+        warn("capability_unavailable", `the adapter asks and does not advertise ${capability}`);
+      return capabilities[capability];
+    };
     const turnOf = (nativeTurnId: string | undefined) => this.#sequencer.turnOf(nativeTurnId);
     this.#harness = new Harness({
       instance,
@@ -107,15 +110,18 @@ export class LiveSession {
       secrets,
       over: this.#over,
       listener: {
-        observe: (observation) => this.#held.next(() => this.#hear({ input: "observation", ...observation })),
-        terminal: (terminal) => this.#held.last(() => this.#hear({ input: "terminal", ...terminal })),
+        // What it is comes last: members of the harness do not choose it.
+        observe: (observation) => this.#held.next(() => this.#hear({ ...observation, input: "observation" })),
+        terminal: (terminal) => this.#held.last(() => this.#hear({ ...terminal, input: "terminal" })),
         requestApproval: ({ nativeTurnId, ...request }) => {
-          const { isOver, ...turn } = turnOf(nativeTurnId);
-          return !isOver && requests.ask({ ask: "approval", ...request, ...turn });
+          const { isOver, turnId } = turnOf(nativeTurnId);
+          if (isOver || !isTaken("approvals")) return false;
+          return requests.ask(ofTurn({ ...request, ask: "approval" }, turnId));
         },
         requestUserInput: ({ nativeTurnId, ...request }) => {
-          const { isOver, ...turn } = turnOf(nativeTurnId);
-          return !isOver && requests.ask({ ask: "userInput", ...request, ...turn });
+          const { isOver, turnId } = turnOf(nativeTurnId);
+          if (isOver || !isTaken("userInput")) return false;
+          return requests.ask(ofTurn({ ...request, ask: "userInput" }, turnId));
         },
         requestCleared: (request) => this.#held.last(() => requests.withdraw(request)),
         bindingChanged: () => this.#keepBinding(),
@@ -130,6 +136,8 @@ export class LiveSession {
   async start(): Promise<void> {
     this.#feed({ input: "observation", kind: "adapter", state: "starting" });
     await this.#connect();
+    // What is gone already is not opened.
+    if (this.#endedBy !== undefined) throw this.#endedBy;
     this.#state = "idle";
     this.#feed({ input: "observation", kind: "adapter", state: "ready" });
   }
@@ -163,7 +171,13 @@ export class LiveSession {
   }
 
   dispose(): Promise<void> {
-    return (this.#disposed ??= this.#dispose());
+    if (this.#disposed === undefined) {
+      const { promise, resolve } = opened();
+      // Known before anything is told: a listener may ask for it again.
+      this.#disposed = promise;
+      void this.#dispose().finally(resolve);
+    }
+    return this.#disposed;
   }
 
   /** Another has the binding: what was made natively is noted, and this session ends. */
@@ -189,7 +203,7 @@ export class LiveSession {
       pendingRequests: approvals.length + userInputs.length,
       binding: { state, revision, generation },
       turns: this.#sequencer.stats(),
-      diagnostics: [...this.#diagnostics],
+      diagnostics: this.#diagnostics.kept(),
     };
   }
 
@@ -209,20 +223,23 @@ export class LiveSession {
     this.#state = "streaming";
     this.#feed({ input: "begin", turnId });
     try {
-      const { driver, native } = this.#harness;
-      const asked = Promise.resolve().then(() => driver.prompt(native, { turnId, ...prompt }));
-      const { nativeTurnId } = (await Promise.race([asked, this.#over])) ?? {};
+      const asked = this.#ready.then(() => {
+        const { driver, native } = this.#harness;
+        return driver.prompt(native, { turnId, ...prompt });
+      });
+      const { nativeTurnId } = (await Promise.race([asked, this.#over, turn.abandoned])) ?? {};
+      // A native id may be known only now. It is read before anybody is told of the turn, for they may dispose of the session. What
+      // cannot be written is told, and where it was lost the session ends.
+      this.#keepBinding().catch(() => undefined);
       this.#feed({ input: "accepted", turnId, ...(nativeTurnId !== undefined && { nativeTurnId }) });
     } catch (error) {
       this.#feed({ input: "rejected", turnId });
       // What the harness said before may have accepted and ended it.
       if (this.#turn !== turn) return turn.ended;
       this.#endTurn();
-      const message = `the harness did not accept the turn: ${this.#safe(thrownText(error))}`;
+      const message = `the harness did not accept the turn: ${this.#parts.safe.of(thrownText(error))}`;
       throw this.#turnError("turn_rejected", message, "prompt", error);
     }
-    // A native id may be known only now. What cannot be written is told, and where it was lost the session ends.
-    this.#keepBinding().catch(() => undefined);
     const result = await turn.ended;
     // What became known in the turn is written before the host goes on.
     await this.#kept;
@@ -240,7 +257,7 @@ export class LiveSession {
       const steered = Promise.resolve().then(() => driver.steer!(native, { turnId: turn.turnId, ...prompt }));
       await Promise.race([steered, this.#over]);
     } catch (error) {
-      const message = `the harness did not take it: ${this.#safe(thrownText(error))}`;
+      const message = `the harness did not take it: ${this.#parts.safe.of(thrownText(error))}`;
       throw this.#turnError("steer_failed", message, "turn", error);
     }
   }
@@ -255,10 +272,11 @@ export class LiveSession {
     const { turnId } = turn;
     this.#requests.end(turnId, "aborted");
     this.#feed({ input: "abort", turnId });
+    await this.#ready;
     const { driver, native } = this.#harness;
-    if (driver.capabilities.abort) {
+    if (driver.capabilities.abort && native !== undefined) {
       const cancelled = Promise.resolve().then(() => driver.abort!(native, { turnId }));
-      const ended = Promise.race([turn.ended, cancelled.then(() => turn.ended)]);
+      const ended = Promise.race([turn.over, cancelled.then(() => turn.over)]);
       const { abortMs } = this.#parts;
       try {
         await within(
@@ -270,25 +288,52 @@ export class LiveSession {
         this.#warn("abort_failed", thrownText(error));
       }
     }
-    if (this.#turn === turn) await this.#escalate(turnId);
+    if (this.#turn === turn && this.#disposed === undefined) await this.#escalate(turn);
   }
 
   /** The harness does not end the turn: its own process is replaced, or the turn ends without it. */
-  async #escalate(turnId: string): Promise<void> {
-    if (!this.#harness.isReplaceable()) {
-      this.#warn("abort_unconfirmed", "the harness did not say that the turn ended: it may still work at it");
-      this.#feed({ input: "deadline", turnId });
-      return;
+  async #escalate(turn: Turn): Promise<void> {
+    if (this.#harness.isReplaceable()) {
+      // Who prompts meanwhile waits for it.
+      this.#ready = this.#replace(turn);
+      return this.#ready;
     }
+    this.#warn("abort_unconfirmed", "the harness did not say that the turn ended: it may still work at it");
+    this.#endByDeadline(turn);
+  }
+
+  /** Never rejects. */
+  async #replace(turn: Turn): Promise<void> {
     this.#feed({ input: "observation", kind: "adapter", state: "restarting" });
     await this.#harness.disconnect(this.#parts.abortMs);
-    this.#feed({ input: "deadline", turnId });
+    this.#endByDeadline(turn);
     try {
       if (this.#disposed !== undefined) return;
       await this.#connect();
       this.#feed({ input: "observation", kind: "adapter", state: "ready" });
     } catch (error) {
+      await this.#noteFault(error);
       this.#close({ message: `the adapter did not start again: ${thrownText(error)}` });
+    }
+  }
+
+  #endByDeadline(turn: Turn): void {
+    this.#feed({ input: "deadline", turnId: turn.turnId });
+    // A turn that was never accepted ends without an event.
+    const message = "the turn was aborted before the harness accepted it";
+    if (this.#turn === turn) turn.abandon(this.#turnError("turn_aborted", message, "abort"));
+  }
+
+  /** Writes what a failure says of the native session. */
+  async #noteFault(error: unknown): Promise<void> {
+    const { binding, safe } = this.#parts;
+    const fault = nativeFault(binding.stored, error, safe);
+    if (fault === undefined) return;
+    const { state, ...diagnostic } = fault;
+    try {
+      await binding.fail(state, { ...diagnostic, at: new Date().toISOString() });
+    } catch (unwritten) {
+      this.#warn("binding_not_written", thrownText(unwritten));
     }
   }
 
@@ -301,27 +346,24 @@ export class LiveSession {
     const { disposeMs, rows, onDisposed } = this.#parts;
     const letGo = async () => {
       await this.#harness.disconnect(disposeMs / 2);
-      await this.#harness.releaseAll();
-      await rows?.close();
+      await this.#harness.releaseAll(disposeMs / 10);
     };
-    try {
-      await within(disposeMs, letGo(), () => new Error(`not done within ${disposeMs} ms: forced`));
-    } catch (error) {
-      this.#warn("dispose_forced", thrownText(error));
-    }
-    try {
-      await onDisposed();
-    } catch (error) {
-      this.#warn("dispose_failed", thrownText(error));
+    const late = () => new Error(`not done within ${disposeMs} ms: forced`);
+    for (const work of [async () => void (await Promise.all([letGo(), rows?.close()])), onDisposed]) {
+      try {
+        await within(disposeMs, work(), late);
+      } catch (error) {
+        this.#warn("dispose_forced", thrownText(error));
+      }
     }
   }
 
   /** The harness is gone, unasked. */
   #close(end: HarnessEnd): void {
-    if (this.#endedBy !== undefined) return;
+    if (this.#endedBy !== undefined || this.#disposed !== undefined) return;
     this.#held.release();
     const { exitCode, signal } = end;
-    const message = end.message === undefined ? undefined : this.#safe(end.message);
+    const message = end.message === undefined ? undefined : this.#parts.safe.of(end.message);
     const text = ["the harness is gone", exitCode !== undefined && `exit code ${exitCode}`, signal, message];
     this.#end(
       new ProtocolError("session_closed", text.filter(Boolean).join(": "), {
@@ -332,7 +374,8 @@ export class LiveSession {
     );
     this.#feed({ input: "exit", ...end, ...(message !== undefined && { message }) });
     this.#requests.end(undefined, "cleared");
-    this.#state = "closed";
+    // A listener may have disposed of it.
+    if (this.#disposed === undefined) this.#state = "closed";
   }
 
   #keepBinding(): Promise<void> {
@@ -348,7 +391,12 @@ export class LiveSession {
       await this.#parts.binding.keep(native);
     } catch (error) {
       this.#warn("binding_not_written", thrownText(error));
-      if (isLost(error)) await this.loseRace();
+      if (isLost(error)) {
+        await this.loseRace();
+      } else if (nativeFault(this.#parts.binding.stored, error, this.#parts.safe) !== undefined) {
+        await this.#noteFault(error);
+        this.#close({ message: thrownText(error) });
+      }
       throw error;
     }
   }
@@ -364,18 +412,29 @@ export class LiveSession {
 
   #hide(secret: string): void {
     try {
-      this.#sequencer.hide(secret);
-      this.#requests.hide(secret);
-      this.#secrets.push(secret);
+      this.#hideAnswer(secret);
     } catch (error) {
-      // Too short to be found in a text, or one too many.
       this.#warn("secret_not_hidden", thrownText(error));
     }
   }
 
+  /** Throws where there are too many: such an answer is not sent. One that is too short to be found in texts is, and that is told. */
+  #hideAnswer(secret: string): void {
+    if (secret.length < LEAST_SECRET) {
+      this.#warn(
+        "secret_not_hidden",
+        `it is shorter than ${LEAST_SECRET} units: it cannot be found in texts`,
+      );
+      return;
+    }
+    this.#sequencer.hide(secret);
+    this.#requests.hide(secret);
+    this.#parts.safe.hide(secret);
+  }
+
   #feed(input: Untimed): void {
     if (this.#state === "disposed") return;
-    const events = this.#sequencer.push({ at: new Date().toISOString(), ...input } as TurnInput);
+    const events = this.#sequencer.push({ ...input, at: new Date().toISOString() } as TurnInput);
     for (const event of events) this.#requests.note(event);
     this.#outbox.push(...events);
     this.#deliver();
@@ -405,6 +464,7 @@ export class LiveSession {
   }
 
   #endTurn(): void {
+    this.#turn?.leave();
     this.#turn = undefined;
     if (this.#state === "streaming") this.#state = "idle";
   }
@@ -424,20 +484,12 @@ export class LiveSession {
 
   #turnError(code: string, message: string, phase: RuntimePhase, cause?: unknown): TurnError {
     const correlationId = this.#turn?.turnId ?? this.#parts.binding.stored.productSessionId;
-    return new TurnError(code, message, { phase, correlationId, ...(cause !== undefined && { cause }) });
+    const safe = cause === undefined ? {} : { cause: this.#parts.safe.cause(cause) };
+    return new TurnError(code, message, { phase, correlationId, ...safe });
   }
 
   #warn(code: string, message: string): void {
-    const diagnostic = { code: this.#safe(code), message: this.#safe(message) };
-    if (this.#diagnostics.push(diagnostic) > MOST_DIAGNOSTICS) this.#diagnostics.shift();
-    guarded(
-      () => this.#parts.onDiagnostic?.(diagnostic),
-      () => undefined,
-    );
-  }
-
-  #safe(text: string): string {
-    return redact(text.slice(0, 2000), { secrets: this.#secrets });
+    this.#diagnostics.warn(code, message);
   }
 }
 
@@ -446,21 +498,3 @@ type Untimed = TurnInput extends infer Input
     ? Omit<Input, "at">
     : never
   : never;
-
-function newTurn(): Turn {
-  let end!: Turn["end"];
-  const ended = new Promise<RuntimeTurnResult>((resolve) => {
-    end = resolve;
-  });
-  return { turnId: randomUUID(), ended, end };
-}
-
-function ending(): { promise: Promise<never>; reject: (error: RuntimeError) => void } {
-  let reject!: (error: RuntimeError) => void;
-  const promise = new Promise<never>((_, refuse) => {
-    reject = refuse;
-  });
-  // Not everybody waits for it.
-  promise.catch(() => undefined);
-  return { promise, reject };
-}

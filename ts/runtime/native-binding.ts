@@ -22,6 +22,7 @@ export class NativeBinding {
   #stored: RuntimeSessionBinding;
   #last: Promise<unknown> = Promise.resolve();
   #reservations: NativeReservation[] = [];
+  #isReleased = false;
 
   constructor(store: BindingRepository, claim: BindingClaim, mode: BindingMode) {
     this.#store = store;
@@ -68,9 +69,10 @@ export class NativeBinding {
 
   async reserve(nativeSessionId: string): Promise<void> {
     const { productSessionId, adapterId } = this.#stored;
-    this.#reservations.push(
-      await this.#store.reserveNative({ productSessionId, adapterId, nativeSessionId }),
-    );
+    const reservation = await this.#store.reserveNative({ productSessionId, adapterId, nativeSessionId });
+    // A driver that opens too late reserves for nobody.
+    if (this.#isReleased) await reservation.release();
+    else this.#reservations.push(reservation);
   }
 
   /** Notes a native session that was made and is bound to nobody. */
@@ -82,6 +84,7 @@ export class NativeBinding {
   /** Gives up the claim and what is reserved, after the last write. */
   release(): Promise<void> {
     return this.#inTurn(async () => {
+      this.#isReleased = true;
       const reservations = this.#reservations.splice(0);
       await Promise.allSettled(reservations.map((one) => one.release()));
       await this.#claim.release();

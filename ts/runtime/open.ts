@@ -9,12 +9,11 @@ import {
   textArgument,
 } from "../arguments.js";
 import { thrownText } from "../callbacks.js";
-import { redact } from "../redact.js";
 import type { BindingClaim, BindingMode, BindingRepository, RuntimeSessionBinding } from "./binding.js";
-import { NativeSessionError } from "./driver.js";
-import { BindingError, type RuntimePhase, RegistrationError, RuntimeError, ProtocolError } from "./errors.js";
-import { openGeneration } from "./generation.js";
+import { AvailabilityError, BindingError, ProtocolError, RegistrationError, RuntimeError } from "./errors.js";
+import { type Generation, openGeneration } from "./generation.js";
 import { NativeBinding, isLost } from "./native-binding.js";
+import { bindingFault, nativeFault } from "./native-fault.js";
 import {
   type RuntimeDiagnostic,
   type RuntimeInstance,
@@ -23,8 +22,9 @@ import {
 } from "./registry.js";
 import type { AgentRuntimeSemanticEvent } from "./semantic-event.js";
 import { LiveSession } from "./live-session.js";
+import { LEAST_SECRET, SafeText } from "./safe-text.js";
 import type { RuntimeSession } from "./session.js";
-import { sessionRows } from "./session-rows.js";
+import { rowsFrom, sessionRows } from "./session-rows.js";
 
 export interface OpenRuntimeSessionOptions {
   /** Where bindings are kept. */
@@ -47,7 +47,7 @@ export interface OpenRuntimeSessionOptions {
   readonly onDiagnostic?: ((diagnostic: RuntimeDiagnostic) => unknown) | undefined;
   /** Texts that are redacted everywhere, of 8 UTF-16 code units or more each. */
   readonly secrets?: Iterable<string> | undefined;
-  /** What the session is called in rows. */
+  /** What the session is called in rows; its id by default. */
   readonly title?: string | undefined;
   /** Whether the session is a row of `status`, `watch` and monitors of this user; true by default. */
   readonly publish?: boolean | undefined;
@@ -151,7 +151,7 @@ function openingOf(options: OpenRuntimeSessionOptions): Opening {
     workspace: textArgument(given.workspace, "workspace"),
     mode: mode as BindingMode,
     secrets: Array.from(iterableArgument(given.secrets ?? [], "secrets"), (one, at) =>
-      textArgument(one, `secrets[${at}]`),
+      secretOption(one, `secrets[${at}]`),
     ),
     title: optionalText(given.title, "title"),
     publish: booleanOption(given.publish, "publish") ?? true,
@@ -161,6 +161,13 @@ function openingOf(options: OpenRuntimeSessionOptions): Opening {
     onEvent: functionOption(given.onEvent, "onEvent"),
     onDiagnostic: functionOption(given.onDiagnostic, "onDiagnostic"),
   };
+}
+
+function secretOption(value: unknown, name: string): string {
+  const secret = textArgument(value, name);
+  if (secret.length >= LEAST_SECRET) return secret;
+  const message = `${name} must be of ${LEAST_SECRET} UTF-16 code units or more: a shorter one cannot be found in texts`;
+  throw new RegistrationError("invalid_option", message, { phase: "open", details: { path: name } });
 }
 
 function timeOption(value: unknown, name: string, usual: number): number {
@@ -267,41 +274,60 @@ async function live(
   instance: RuntimeInstance,
   binding: NativeBinding,
 ): Promise<RuntimeSession> {
-  const { workspace, abortMs, disposeMs, openMs, onEvent, onDiagnostic } = opening;
+  const { workspace, abortMs, disposeMs, openMs, onEvent, onDiagnostic, productSessionId } = opening;
+  const { adapterId } = instance.driver;
   const secrets = [...opening.secrets, ...instance.secrets];
-  const { directory, close } = openGeneration();
+  const safe = new SafeText(secrets);
+  const title = safe.of(opening.title ?? productSessionId);
+  const failed = (error: Error) => onDiagnostic?.({ code: "not_published", message: safe.of(error) });
   const rows = opening.publish
-    ? sessionRows({
-        adapterId: instance.driver.adapterId,
-        workspace,
-        title: opening.title,
-        failed: (error) =>
-          onDiagnostic?.({ code: "not_published", message: safe(thrownText(error), secrets) }),
-      })
+    ? rowsFrom(() => sessionRows({ adapterId, workspace, title, failed }))
     : undefined;
-  const session = new LiveSession({
-    instance,
-    binding,
-    workspace,
-    directory,
-    secrets,
-    openMs,
-    abortMs,
-    disposeMs,
-    onEvent,
-    onDiagnostic,
-    rows,
-    async onDisposed() {
-      close();
-      await binding.release();
-    },
-  });
+  const { directory, close } = privateFolder(binding);
+  let session: LiveSession;
+  try {
+    session = new LiveSession({
+      instance,
+      binding,
+      workspace,
+      directory,
+      secrets,
+      safe,
+      openMs,
+      abortMs,
+      disposeMs,
+      onEvent,
+      onDiagnostic,
+      rows,
+      async onDisposed() {
+        close();
+        await binding.release();
+      },
+    });
+  } catch (error) {
+    close();
+    throw error;
+  }
   try {
     await session.start();
+    rows?.begin();
     return session.face();
   } catch (error) {
-    const told = await afterFailure(session, binding, error, secrets);
-    throw told;
+    throw await afterFailure(session, binding, error, safe);
+  }
+}
+
+function privateFolder({ stored }: NativeBinding): Generation {
+  try {
+    return openGeneration();
+  } catch (cause) {
+    const message = `the private folder of the session cannot be made: ${thrownText(cause)}`;
+    const { productSessionId } = stored;
+    throw new AvailabilityError("directory_unavailable", message, {
+      phase: "open",
+      correlationId: productSessionId,
+      cause,
+    });
   }
 }
 
@@ -310,74 +336,36 @@ async function afterFailure(
   session: LiveSession,
   binding: NativeBinding,
   error: unknown,
-  secrets: readonly string[],
+  safe: SafeText,
 ): Promise<unknown> {
   if (isLost(error)) {
     await session.loseRace();
     return error;
   }
-  const diagnostic = persistentFault(binding, error, secrets);
-  if (diagnostic === undefined) {
+  const fault = nativeFault(binding.stored, error, safe);
+  if (fault === undefined) {
     await session.dispose();
-    return asRuntimeError(error, binding, secrets);
+    return asRuntimeError(error, binding, safe);
   }
-  const { state, code, message, phase } = diagnostic;
+  const { state, ...diagnostic } = fault;
   let failure: unknown;
   try {
-    await binding.fail(state, { code, message, phase, at: new Date().toISOString() });
+    await binding.fail(state, { ...diagnostic, at: new Date().toISOString() });
   } catch (unwritten) {
     failure = unwritten;
   }
   await session.dispose();
-  if (failure !== undefined) return failure;
-  return new BindingError(state === "missing" ? "binding_missing" : "binding_error", message, {
-    phase,
+  return failure ?? bindingFault(fault, binding.stored, safe.cause(error));
+}
+
+function asRuntimeError(error: unknown, binding: NativeBinding, safe: SafeText): RuntimeError {
+  if (error instanceof RuntimeError) return safe.cleaned(error);
+  return new ProtocolError("open_failed", `the adapter did not open the session: ${safe.of(error)}`, {
+    phase: "open",
     correlationId: binding.stored.productSessionId,
-    details: { state, reason: code },
-    cause: error,
+    cause: safe.cause(error),
   });
 }
-
-/** What is written of the native session; undefined where the failure says nothing about it. */
-function persistentFault(
-  binding: NativeBinding,
-  error: unknown,
-  secrets: readonly string[],
-): { state: "missing" | "error"; code: string; message: string; phase: RuntimePhase } | undefined {
-  const isRecorded = binding.stored.nativeSessionId !== undefined;
-  const phase = isRecorded ? "resume" : "open";
-  const fault = (state: "missing" | "error", code: string, text: string) =>
-    ({
-      state,
-      code: safe(code, secrets),
-      message: safe(text, secrets),
-      phase,
-    }) as const;
-  if (error instanceof NativeSessionError) {
-    // What was never recorded cannot be missing.
-    return fault(error.kind === "missing" && isRecorded ? "missing" : "error", error.code, error.message);
-  }
-  if (error instanceof BindingError && error.code === "native_id_changed")
-    return fault("error", error.code, error.message);
-  if (error instanceof ProtocolError && error.code === "protocol_violation")
-    return fault("error", error.code, error.message);
-  return undefined;
-}
-
-function asRuntimeError(error: unknown, binding: NativeBinding, secrets: readonly string[]): unknown {
-  if (error instanceof RuntimeError) return error;
-  return new ProtocolError(
-    "open_failed",
-    `the adapter did not open the session: ${safe(thrownText(error), secrets)}`,
-    {
-      phase: "open",
-      correlationId: binding.stored.productSessionId,
-      cause: error,
-    },
-  );
-}
-
-const safe = (text: string, secrets: readonly string[]): string => redact(text.slice(0, 2000), { secrets });
 
 function bindingError(code: string, message: string, { productSessionId }: Opening): BindingError {
   return new BindingError(code, message, { phase: "open", correlationId: productSessionId });

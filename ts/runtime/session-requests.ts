@@ -32,6 +32,8 @@ export interface SessionRequestsOptions {
   answered(): void;
   /** A text that is to be seen nowhere. */
   hide(secret: string): void;
+  /** A request was not taken. */
+  refused(code: string, message: string): void;
   warn(code: string, message: string): void;
 }
 
@@ -63,7 +65,7 @@ export class SessionRequests {
   ask(asked: AskedApproval | AskedUserInput): boolean {
     const result = this.#registry.open(asked);
     if (result.status === "refused") {
-      this.#options.warn(result.code, result.message);
+      this.#options.refused(result.code, result.message);
       return false;
     }
     if (result.status === "same") return true;
@@ -175,4 +177,13 @@ const nameOf = ({ connection, scope, nativeId }: NativeRequest): string =>
 
 function namedBy({ connection, scope, nativeId }: NativeRequest): NativeRequest {
   return { ...(connection !== undefined && { connection }), ...(scope !== undefined && { scope }), nativeId };
+}
+
+/** The request of a turn of this package, whatever it says itself. */
+export function ofTurn<Asked extends AskedApproval | AskedUserInput>(
+  asked: Asked,
+  turnId: string | undefined,
+): Asked {
+  const { turnId: _own, ...request } = asked;
+  return { ...request, ...(turnId !== undefined && { turnId }) } as Asked;
 }

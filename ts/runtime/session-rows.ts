@@ -9,10 +9,30 @@ export interface SessionRows {
   close(): Promise<void>;
 }
 
+/** Events that wait until the session is open. */
+const MOST_EARLY = 1024;
+
+/** Rows that begin when the session is open: one that was refused was never there. */
+export function rowsFrom(open: () => SessionRows): SessionRows & { begin(): void } {
+  const early: AgentRuntimeSemanticEvent[] = [];
+  let rows: SessionRows | undefined;
+  return {
+    push(event) {
+      if (rows !== undefined) rows.push(event);
+      else if (early.length < MOST_EARLY) early.push(event);
+    },
+    begin() {
+      rows = open();
+      for (const event of early.splice(0)) rows.push(event);
+    },
+    close: () => rows?.close() ?? Promise.resolve(),
+  };
+}
+
 export interface SessionRowsOptions {
   readonly adapterId: string;
   readonly workspace: string;
-  readonly title: string | undefined;
+  readonly title: string;
   /** Something could not be published; the session goes on. */
   readonly failed: (error: Error) => void;
 }
@@ -27,7 +47,7 @@ export function sessionRows({ adapterId, workspace, title, failed }: SessionRows
     heartbeatMs: HEARTBEAT_MS,
     onError: failed,
   });
-  const bridge = bridgeSemanticEvents({ ...(title !== undefined && { title }) });
+  const bridge = bridgeSemanticEvents({ title });
   return {
     push(event) {
       for (const said of bridge.push(event)) publisher.publish(said);

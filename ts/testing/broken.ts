@@ -87,18 +87,26 @@ const identity = broken(
 
 const bindingIdentity = broken(
   "binding-identity",
-  "takes the id of each turn for the id of the session",
-  driverWith(({ prompt, getBinding }) => {
-    const turns = new WeakMap<object, string>();
+  "gives two sessions that are open at once one native session",
+  driverWith(({ openSession, getBinding, dispose }) => {
+    const live = new Set<object>();
+    let first: string | undefined;
     return {
-      async prompt(session, given) {
-        const accepted = await prompt(session, given);
-        if (accepted.nativeTurnId !== undefined) turns.set(session as object, accepted.nativeTurnId);
-        return accepted;
+      async openSession(context) {
+        const session = await openSession(context);
+        if (live.size === 0) first = getBinding(session).nativeSessionId;
+        live.add(session as object);
+        return session;
       },
       getBinding(session) {
-        const nativeSessionId = turns.get(session as object);
-        return { ...getBinding(session), ...(nativeSessionId !== undefined && { nativeSessionId }) };
+        const said = getBinding(session);
+        if (said.nativeSessionId === undefined || live.size < 2) return said;
+        first ??= said.nativeSessionId;
+        return { ...said, nativeSessionId: first };
+      },
+      async dispose(session) {
+        live.delete(session as object);
+        await dispose(session);
       },
     };
   }),
