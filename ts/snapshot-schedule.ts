@@ -29,7 +29,7 @@ export interface SnapshotScheduleOptions<Answer, Taken> {
   readonly isAutomatic?: boolean | undefined;
   /** Whether it asks ever more seldom after failures; as `isAutomatic` by default. If not, the next is due at once after one. */
   readonly backsOff?: boolean | undefined;
-  /** Milliseconds; only differences count. `performance.now` by default. */
+  /** Milliseconds; only differences count. It never throws. `performance.now` by default. */
   readonly clock?: (() => number) | undefined;
   /** From 0 to below 1; `Math.random` by default. */
   readonly random?: (() => number) | undefined;

@@ -23,8 +23,7 @@ pub struct Snapshot {
     snapshot_id: String,
     observed_at: Timestamp<'static>,
     coverage: Coverage,
-    /// With the first one the source enters its epoch.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// Always: which snapshot the projection accepts, and so enters the epoch with, is not known here. In its epoch it means nothing.
     advances_epoch: bool,
     children: Vec<SnapshotChild>,
 }
@@ -77,7 +76,8 @@ impl HermesLifecycle {
     fn complete(&mut self, snapshot: &StatusSnapshot, made: &mut Made) {
         let at = &snapshot.observed_at;
         let mut children = Vec::with_capacity(snapshot.entries.len());
-        let mut said = vec![at.as_str()];
+        let epoch = self.options.source_epoch.clone();
+        let mut said = vec![epoch.as_str(), at.as_str()];
         for entry in &snapshot.entries {
             said.extend([&*entry.child_id, &*entry.session_id, entry.status]);
             children.extend(self.entry(entry, at, made));
@@ -85,7 +85,8 @@ impl HermesLifecycle {
         said.extend(snapshot.refused.iter().flat_map(|entry| [&*entry.child_id, &*entry.session_id]));
         let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
         // What a status that is not understood leaves open is not everything: then nobody is missed.
-        let coverage = if snapshot.refused.is_empty() {
+        // Nor is it where a child was dropped, for there are too many.
+        let coverage = if snapshot.refused.is_empty() && children.len() == snapshot.entries.len() {
             Coverage::All("all")
         } else {
             Coverage::Named(children.iter().map(|child| child.child_id.clone()).collect())
@@ -93,11 +94,11 @@ impl HermesLifecycle {
         made.snapshot = Some(Snapshot {
             complete: true,
             source: self.options.source.clone(),
-            source_epoch: self.options.source_epoch.clone(),
             snapshot_id: format!("{:032x}", item_name(&parts)),
+            source_epoch: epoch,
             observed_at: at.clone(),
             coverage,
-            advances_epoch: self.newest.is_none(),
+            advances_epoch: true,
             children,
         });
         self.newest = Some(at.moment());
