@@ -200,8 +200,9 @@ function snapshotOrder() {
 
 /** When a snapshot that is valid was observed, as text in the order of time. */
 function sortable(snapshot: HermesStatusSnapshot & { readonly observed_at?: unknown }): string {
-  const [, seconds = "", fraction = ""] =
-    /^\s*(.{19})(?:\.(\d+))?/u.exec(String(snapshot.observedAt ?? snapshot.observed_at)) ?? [];
+  const names: readonly unknown[] = [snapshot.observedAt, snapshot.observed_at];
+  const at = names.find((name) => typeof name === "string" && name.trim() !== "");
+  const [, seconds = "", fraction = ""] = /^\s*(.{19})(?:\.(\d+))?/u.exec(String(at)) ?? [];
   return `${seconds}.${fraction.padEnd(9, "0")}`;
 }
 
