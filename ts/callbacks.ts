@@ -70,7 +70,7 @@ export function reporter<Diagnostic extends Told>(
     if (onDiagnostic !== undefined) {
       return guarded(
         () => onDiagnostic(diagnostic),
-        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
+        (error) => process.emitWarning(`onDiagnostic failed: ${safeText(error)}`, "LifecycleWarning"),
       );
     }
     if (warned.has(diagnostic.code)) return;
