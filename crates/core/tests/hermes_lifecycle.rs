@@ -170,6 +170,27 @@ fn a_status_that_is_not_understood_is_a_note_on_its_child_and_nothing_more() {
 }
 
 #[test]
+fn a_status_that_is_not_understood_ends_a_run_of_misses() {
+    let host = check(&[
+        ("start:a", "a@s.state_changed.running"),
+        ("complete a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete", ""),
+        // It was there: told anew, though the status is the same one.
+        ("complete a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete a:exploded", "!invalid_state"),
+        ("complete", ""),
+        ("end:a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete", ""),
+        // What is incomplete counts nothing and ends nothing.
+        ("incomplete", ""),
+        ("complete", "a@s=running(complete_snapshot_missing)"),
+    ]);
+    // None of it is evidence that it lives: that is from its start.
+    let freshness = &host.projector.record("hermes/1", "a@s").unwrap().freshness;
+    assert_eq!(freshness.newest.at, at(1).moment());
+}
+
+#[test]
 fn two_sessions_never_meet() {
     check(&[
         ("start:c@one", "c@one.state_changed.running"),

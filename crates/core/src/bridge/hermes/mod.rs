@@ -94,6 +94,8 @@ struct Child {
     doing: Option<String>,
     /// The refusal of its status that was told last, until one is understood.
     refused: Option<String>,
+    /// Whether the last snapshot that was everything left it out.
+    left_out: bool,
 }
 
 /// See the module.
@@ -327,6 +329,7 @@ impl HermesLifecycle {
             announced_by: None,
             doing: saying.doing.clone(),
             refused: None,
+            left_out: false,
         };
         self.children.insert(base.to_owned(), child);
         true

@@ -3,6 +3,7 @@
 //! Input: the snapshot. Output: of a complete one a snapshot of the contract, of an incomplete one heartbeats.
 //! Invariant: a status that is not understood changes nothing, and its child is not missed. Never: counts misses; the projector does.
 
+use hashbrown::HashSet;
 use serde::Serialize;
 
 use super::emit::{Part, Saying};
@@ -84,9 +85,20 @@ impl HermesLifecycle {
         }
         said.extend(snapshot.refused.iter().flat_map(|entry| [&*entry.child_id, &*entry.session_id]));
         let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
+        let is_everything = snapshot.refused.is_empty() && children.len() == snapshot.entries.len();
+        if is_everything {
+            let named: HashSet<String> = snapshot
+                .entries
+                .iter()
+                .map(|entry| names::base(&entry.child_id, &entry.session_id))
+                .collect();
+            for (base, child) in &mut self.children {
+                child.left_out = !named.contains(base);
+            }
+        }
         // What a status that is not understood leaves open is not everything: then nobody is missed.
         // Nor is it where a child was dropped, for there are too many.
-        let coverage = if snapshot.refused.is_empty() && children.len() == snapshot.entries.len() {
+        let coverage = if is_everything {
             Coverage::All("all")
         } else {
             Coverage::Named(children.iter().map(|child| child.child_id.clone()).collect())
@@ -133,7 +145,8 @@ impl HermesLifecycle {
         Some(SnapshotChild { child_id, state: entry.state, lineage, details })
     }
 
-    /// A status that is not understood: a note on its child, once, and a report.
+    /// A status that is not understood: a note on its child, and a report. The note is made once, and again where a snapshot left the
+    /// child out since: for the projector it says that the child is there, which ends the count of those that did.
     pub(super) fn not_understood(
         &mut self,
         ids: (&str, &str),
@@ -144,8 +157,9 @@ impl HermesLifecycle {
         made.report(ids, refusal.code.as_str(), &refusal.message);
         let base = names::base(ids.0, ids.1);
         match self.children.get_mut(&base) {
-            Some(child) if child.refused.as_ref() == Some(&refusal.message) => {}
+            Some(child) if child.refused.as_ref() == Some(&refusal.message) && !child.left_out => {}
             Some(child) => {
+                child.left_out = false;
                 child.refused = Some(refusal.message.clone());
                 let saying = Saying::of_refusal(&key(ids.0, ids.1), refusal, at);
                 self.emit(&base, (Kind::Diagnostic, None), &saying, Part::Main, made);
