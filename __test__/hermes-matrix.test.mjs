@@ -149,6 +149,27 @@ test("a profile of another model is no match, and only an exact one is", () => {
   assert.equal(routingDecision({ selection: "implicit", profile: null }).status, "UNPROFILED");
 });
 
+test("white space is no name", () => {
+  for (const blank of ["", " ", "\u00a0", "\ufeff", "\u2028"]) {
+    const { status, mayDelegate } = routingDecision({
+      runtimeModel: blank,
+      selection: "implicit",
+      profile: blank,
+    });
+    assert.deepEqual([status, mayDelegate], ["MISMATCH", false], JSON.stringify(blank));
+  }
+});
+
+test("a refusal of the guard repeats no secret", () => {
+  const question = {
+    selection: "explicit",
+    get runtimeModel() {
+      throw new Error("password=hunter22222");
+    },
+  };
+  assert.throws(() => routingDecision(question), { message: /^question cannot be read: (?!.*hunter)/u });
+});
+
 for (const [what, question, code] of [
   ["nothing", undefined, "invalid_argument"],
   ["no selection", { runtimeModel: "m" }, "invalid_argument"],
@@ -157,6 +178,29 @@ for (const [what, question, code] of [
   [
     "a profile without a model",
     { runtimeModel: "m", selection: "explicit", profile: {} },
+    "invalid_argument",
+  ],
+  [
+    "a lone surrogate, which another would match",
+    { runtimeModel: "\ud800x", selection: "explicit", profile: "\udc00x" },
+    "invalid_argument",
+  ],
+  [
+    "a profile with a lone surrogate",
+    { runtimeModel: "\ufffdx", selection: "explicit", profile: { model: "\udc00x" } },
+    "invalid_argument",
+  ],
+  [
+    "a getter that throws",
+    {
+      runtimeModel: "m",
+      selection: "explicit",
+      profile: {
+        get model() {
+          throw new Error("broken");
+        },
+      },
+    },
     "invalid_argument",
   ],
   ["a misspelt member", { runtimeModel: "m", selection: "explicit", profil: "m" }, "invalid_option"],

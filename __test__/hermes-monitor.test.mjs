@@ -1,5 +1,6 @@
 // A monitor that watches a Hermes: its status on a schedule, and its events.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,6 +8,7 @@ import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { openMonitor } from "agent-lifecycle";
 
+const entry = path.join(import.meta.dirname, "..", "index.js");
 const now = () => new Date().toISOString();
 const delegation = (child_id, status, rest) => ({ child_id, session_id: "s", status, ...rest });
 const event = (type, child_id, rest) => ({
@@ -239,19 +241,126 @@ test("a host's authority is asked too, and its word counts", async (t) => {
   assert.deepEqual(asked[0], ["hermes/1", "a@s"]);
 });
 
-for (const [what, source] of [
+for (const [what, source, code = "invalid_option", member = `.${Object.keys(source)[0]}`] of [
   ["no fetchStatus", { fetchStatus: undefined }],
   ["events that are none", { events: 5 }],
   ["no interval", { intervalMs: 0 }],
   ["a deadline that is text", { deadlineMs: "1" }],
+  ["a misspelt member", { intervalms: 5 }],
+  ["an epoch that is no text", { sourceEpoch: 2 }, "invalid_argument"],
+  ["an empty epoch", { sourceEpoch: "" }, "invalid_id"],
+  ["a capability that there is not", { capabilities: { cancels: "known" } }, "invalid_option", ".cancels"],
 ]) {
-  test(`a source with ${what} is refused`, async () => {
-    await assert.rejects(openMonitor({ sources: [hermes(() => status([]), source)] }), {
+  test(`a source with ${what} is refused, and its place is named`, async () => {
+    const given = [hermes(() => status([])), hermes(() => status([]), { source: "hermes/2", ...source })];
+    await assert.rejects(openMonitor({ sources: given }), {
       name: "LifecycleError",
-      code: "invalid_option",
+      code,
+      path: `sources[1]${member}`,
     });
   });
 }
+
+for (const [what, events, says] of [
+  [
+    "throws",
+    () => {
+      throw new Error("refused, token sk-abcdefghijklmnopqrstuvwx1234");
+    },
+    /Error: refused, token \[REDACTED\]$/u,
+  ],
+  [
+    "rejects",
+    async () => {
+      throw new Error("refused");
+    },
+    /Error: refused$/u,
+  ],
+  ["gives what cannot be iterated", () => 5, /events gave what cannot be iterated/u],
+  ["promises what cannot be iterated", async () => ({}), /events gave what cannot be iterated/u],
+]) {
+  test(`an opener that ${what} is told, and asked again`, async (t) => {
+    let count = 0;
+    const reasons = [];
+    const opener = () => {
+      count += 1;
+      return count === 1 ? events() : Promise.resolve([event("start", "a")]);
+    };
+    const fetchStatus = (reason) => {
+      reasons.push(reason);
+      return status([]);
+    };
+    const { told, states } = await opened(t, [hermes(fetchStatus, { events: opener })]);
+    await until("the stream that opens", () => states()["a@s"] === "running");
+    assert.equal(told[0].code, "source_failed");
+    assert.match(told[0].message, says);
+    assert.deepEqual(reasons.slice(0, 2), ["session_open", "reconnect"]);
+  });
+}
+
+test("an event that comes while the status is fetched is applied after it", async (t) => {
+  // A stream that holds nothing for who does not read yet.
+  const readers = [];
+  const events = () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise((resolve) => readers.push(resolve)) }),
+  });
+  let answer;
+  const before = now();
+  const fetchStatus = () => new Promise((resolve) => (answer = resolve));
+  const opening = opened(t, [hermes(fetchStatus, { events })]);
+  await until("the status is asked for", () => answer !== undefined);
+  assert.equal(readers.length, 1, "the stream is read before");
+  readers[0]({ done: false, value: event("complete", "a", { status: "completed" }) });
+  // The status is of before the end. Without it the child would be unknown, and its end reported only.
+  answer({ observedAt: before, complete: true, delegations: [delegation("a", "active")] });
+  const { told, states } = await opening;
+  await until("the end is not lost", () => states()["a@s"] === "completed");
+  assert.deepEqual(told, []);
+});
+
+test("while the status is fetched no more than 1,024 events are kept, and none is lost", async (t) => {
+  let given = 0;
+  async function* events() {
+    for (; given < 1500;) {
+      given += 1;
+      yield event("start", `c${given}`);
+    }
+  }
+  let answer;
+  const fetchStatus = () => new Promise((resolve) => (answer = resolve));
+  const opening = opened(t, [hermes(fetchStatus, { events: events() })]);
+  await until("it is read", () => given >= 1024);
+  await wait(20);
+  assert.equal(given, 1024);
+  answer(status([]));
+  const { monitor } = await opening;
+  await until("the rest", () => monitor.rows().length === 1500);
+});
+
+test("a status that hangs does not keep a script alive", async () => {
+  const source = `{ type: "hermes", source: "h", sourceEpoch: "1", fetchStatus: () => new Promise(() => {}), deadlineMs: 3600000 }`;
+  const script = `require(${JSON.stringify(entry)}).openMonitor({ sources: [${source}] });`;
+  const child = spawn(process.execPath, ["-e", script], { stdio: "ignore" });
+  const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
+  const [exit, killed] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
+  clearTimeout(timer);
+  assert.deepEqual([exit, killed], [0, null]);
+});
+
+test("a first status that is older than the last of the epoch before is without effect, and the next enters", async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), "hermes-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const journal = path.join(folder, "monitor.jsonl");
+  const at = (ms) => new Date(Date.now() + ms).toISOString();
+  const before = { observedAt: at(-1000), complete: true, delegations: [delegation("a", "active")] };
+  const first = await opened(t, [hermes(() => before)], { journal });
+  await first.monitor.close();
+  const answers = [{ ...before, observedAt: at(-60_000) }, before];
+  const fetchStatus = () => answers.shift() ?? status([delegation("a", "waiting")]);
+  const second = await opened(t, [hermes(fetchStatus, { sourceEpoch: "2", intervalMs: 10 })], { journal });
+  await until("the epoch is entered", () => second.states()["a@s"] === "waiting");
+  assert.deepEqual(second.told, []);
+});
 
 test("a source has one owner", async () => {
   const source = hermes(() => status([]));

@@ -6,8 +6,11 @@ import * as hermes from "agent-lifecycle/hermes";
 import { settled } from "./support/reconciler.mjs";
 
 const record = (childId, state, more = {}) => ({ childId, sessionId: "s", state, ...more });
-const snapshot = (delegations, complete = true) => ({
-  observedAt: "2026-05-17T12:00:00Z",
+/** Each is observed a second after the one before, where it does not say when. */
+let second = 0;
+const time = (seconds) => new Date(Date.parse("2026-05-17T12:00:00Z") + seconds * 1000).toISOString();
+const snapshot = (delegations, complete = true, observedAt = time((second += 1))) => ({
+  observedAt,
   complete,
   delegations: Object.entries(delegations).map(([child_id, status]) => ({
     child_id,
@@ -51,7 +54,7 @@ test("requests that overlap share the first one, whose answer is given once", as
     requests.map(({ reason }) => reason),
     ["session_open"],
   );
-  requests[0].answer(snapshot({ a: "waiting" }));
+  requests[0].answer(snapshot({ a: "waiting" }, true, "2026-05-17T12:00:00Z"));
   const input = {
     kind: "snapshot_reconciled",
     childId: "a",
@@ -197,6 +200,74 @@ test("what onReconciled throws is told and costs nothing; a clock may be an obje
   assert.equal(await reconciler.reconcileIfDue(), undefined);
   now = 1000;
   assert.notEqual(await answered(reconciler.reconcileIfDue(), snapshot({ a: "failed" })), undefined);
+});
+
+test("a snapshot that was seen before, or is older than the last, has no effect and counts no miss", async (t) => {
+  const at = (fraction) => `2026-05-17T12:00:01${fraction}Z`;
+  const named = { b: "running" };
+  for (const [what, second] of [
+    ["the same", snapshot(named, true, at(".5"))],
+    ["older by a second", snapshot(named, true, "2026-05-17T12:00:00.5Z")],
+    ["older by a nanosecond", snapshot(named, true, at(".499999999"))],
+    ["older without a fraction", snapshot(named, true, at(""))],
+    ["older, and it would correct", snapshot({ a: "failed", b: "exploded" }, true, at(".4"))],
+  ]) {
+    const { reconciler, told, reconciled, answered } = made(t);
+    const nothing = { inputs: [], intents: [] };
+    const first = await answered(reconciler.sessionOpened(), snapshot({ b: "running" }, true, at(".5")));
+    assert.deepEqual([first.inputs.length, first.intents], [1, []], what);
+    assert.deepEqual(await answered(reconciler.reconnected(), second), nothing, what);
+    assert.deepEqual([reconciled.length, told], [2, []], what);
+    // The next one that is newer is the second miss of `a`.
+    const { intents } = await answered(reconciler.reconnected(), snapshot(named, true, at(".500000001")));
+    assert.deepEqual(
+      intents.map(({ kind, childId }) => [kind, childId]),
+      [["mark_stale_unknown", "a"]],
+      what,
+    );
+  }
+});
+
+test("another snapshot of the same time counts", async (t) => {
+  const { reconciler, answered } = made(t);
+  const at = "2026-05-17T12:00:01Z";
+  await answered(reconciler.sessionOpened(), snapshot({ a: "running" }, true, at));
+  const { intents } = await answered(reconciler.reconnected(), snapshot({ a: "failed" }, true, at));
+  assert.equal(intents[0].to, "failed");
+});
+
+test("a snapshot is read once, as JSON would write it", async (t) => {
+  const { reconciler, answered } = made(t);
+  const written = (value) => ({ complete: false, toJSON: () => value });
+  assert.deepEqual((await answered(reconciler.sessionOpened(), written(snapshot({})))).intents, []);
+  let reads = 0;
+  const changing = Object.defineProperty(snapshot({}), "complete", {
+    enumerable: true,
+    get: () => (reads += 1) === 1,
+  });
+  const { intents } = await answered(reconciler.reconnected(), changing);
+  assert.deepEqual([reads, intents.map(({ kind }) => kind)], [1, ["mark_stale_unknown"]]);
+});
+
+test("a clock that fails is told of once, and every call settles", async (t) => {
+  for (const broken of [
+    () => {
+      throw new Error("no clock");
+    },
+    () => Number.NaN,
+    () => "5",
+    () => Infinity,
+  ]) {
+    const { reconciler, told, answered } = made(t, { clock: broken, intervalMs: 3_600_000 });
+    await answered(reconciler.sessionOpened(), snapshot({ a: "running" }));
+    assert.equal(await reconciler.reconcileIfDue(), undefined, "an hour of real time is not over");
+    await answered(reconciler.reconnected(), snapshot({ a: "running" }));
+    assert.deepEqual(
+      told.map(({ code, message }) => [code, /^clock failed/u.test(message)]),
+      [["callback_failed", true]],
+      String(broken),
+    );
+  }
 });
 
 test("options are judged by name", () => {

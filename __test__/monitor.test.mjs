@@ -210,6 +210,8 @@ test("what is wrong is refused by name", async () => {
     [["default", "/nowhere/at/all"], "invalid_option", "sources[1]", /is not there/],
     [["default", { type: "stream" }], "invalid_option", "sources[1].readable", /async iterable/],
     [["default", { ...bound, session: 1 }], "invalid_option", "sources[1].session", /jsonlSession/],
+    [[{ type: "stream", readable: [], hosts: "x" }], "invalid_option", "sources[0].hosts", /host/],
+    [[{ ...bound, session, bridges: 1 }], "invalid_option", "sources[0].bridges", /bridge/],
     [[bound], "invalid_session", "sources[0].session.binding", /bindAgentSession/],
     [[{ ...bound, session, bridge: 1 }], "invalid_option", "sources[0].bridge", /bridgeAgentEvents/],
     [[{ ...bound, session }], "invalid_argument", "sources[0].bridge.source", /must be text/],
@@ -341,6 +343,25 @@ test("what callbacks throw or reject with is told, and is no unhandled rejection
   }
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(unhandled, []);
+});
+
+test("what is told of it has no secret", async (t) => {
+  const folder = temporary(t);
+  append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
+  const fail = () => {
+    throw new Error("password=hunter22222");
+  };
+  const told = new Map();
+  const monitor = await openMonitor({
+    sources: [folder, { type: "stream", readable: { [Symbol.asyncIterator]: () => ({ next: fail }) } }],
+    staleAfterMs: 1,
+    onChange: fail,
+    reconcile: fail,
+    onDiagnostic: ({ code, message }) => void told.set(code, message),
+  });
+  t.after(() => monitor.close());
+  await until("all is told", () => told.size === 3);
+  for (const [code, message] of told) assert.match(message, /password=\[REDACTED\]/u, code);
 });
 
 test("an authority that never answers has not answered at the deadline", async (t) => {

@@ -118,6 +118,59 @@ test("a snapshot of another source is refused, also where that source is in the 
   assert.equal((await trimmed).status, "answered");
 });
 
+test("the source is looked at in what is taken: a value that changes is read once", async (t) => {
+  const { reconciler, projector, requests, snapshot } = made(t);
+  const foreign = snapshot([], { source: "other" });
+  let reads = 0;
+  const changing = Object.defineProperty(snapshot([]), "source", {
+    enumerable: true,
+    get: () => ((reads += 1) === 1 ? "other" : "source"),
+  });
+  for (const answer of [{ ...snapshot([]), toJSON: () => foreign }, changing]) {
+    const asked = reconciler.reconnected();
+    requests.at(-1).answer(answer);
+    const { status, error } = await asked;
+    assert.deepEqual([status, error.code], ["unanswered", "foreign_snapshot"]);
+  }
+  assert.equal(reads, 1);
+  assert.equal(projector.epoch("other"), undefined);
+});
+
+test("a clock that fails is told of once, and every call settles", async (t) => {
+  for (const broken of [
+    () => {
+      throw new Error("no clock");
+    },
+    () => Number.NaN,
+    () => 1e20,
+    () => "x",
+  ]) {
+    let isBroken = false;
+    const clock = () => (isBroken ? broken() : Date.parse("2026-05-17T22:29:25Z"));
+    const { reconciler, requests, told, snapshot } = made(t, { clock });
+    isBroken = true;
+    for (const call of ["sessionOpened", "reconnected"]) {
+      const asked = reconciler[call]();
+      requests.at(-1).answer(snapshot([running]));
+      assert.equal((await asked).status, "answered");
+    }
+    assert.equal(await reconciler.reconcileIfDue(), undefined);
+    await reconciler.close();
+    assert.deepEqual(
+      told.map(({ code, message }) => [code, /^clock failed/u.test(message)]),
+      [["callback_failed", true]],
+      String(broken),
+    );
+  }
+  for (const clock of [
+    () => 1e20,
+    () => {
+      throw new Error("no clock");
+    },
+  ])
+    assert.throws(() => made(t, { clock }), { code: "invalid_option", path: "clock" });
+});
+
 test("a stale child is asked for at once; an answer about it settles the question", async (t) => {
   const { reconciler, projector, requests, pass, snapshot, row, clock } = made(t);
   const opened = reconciler.sessionOpened();

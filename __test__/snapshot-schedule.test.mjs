@@ -59,6 +59,19 @@ test("requests that overlap share the first one's fetch, reason and answer", asy
   );
 });
 
+test("who asks anew waits for what is on its way, and does not share it", async (t) => {
+  const { schedule, requests } = made(t);
+  void schedule.ask("periodic");
+  const anew = schedule.askAnew("reconnect");
+  assert.equal(requests.length, 1);
+  requests[0].answer("before");
+  await settled();
+  requests[1].answer("after");
+  assert.deepEqual(await anew, { status: "answered", reason: "reconnect", result: "took after" });
+  void schedule.askAnew("reconnect");
+  assert.equal(requests.length, 3);
+});
+
 test("a fetch that asks in its turn shares itself", async (t) => {
   let inner;
   const { schedule } = made(t, {

@@ -129,6 +129,15 @@ test(
 const record = (type, more) =>
   `${JSON.stringify({ type, sessionId: "s", uuid: type, timestamp: new Date().toISOString(), ...more })}\n`;
 
+test("readStatus names its own option", async () => {
+  for (const activeWithinMs of [-1, 0.5, Number.NaN])
+    await assert.rejects(readStatus({ activeWithinMs }), {
+      code: "invalid_option",
+      path: "activeWithinMs",
+      message: /^activeWithinMs /u,
+    });
+});
+
 test("readStatus has the content levels of a monitor", async (t) => {
   const folder = home(t);
   const file = path.join(folder, "s.jsonl");

@@ -1,5 +1,5 @@
 // Questions to the host's authority: each gets one answer in its time, and one that got none is asked again, ever more seldom.
-import { thrownText } from "./callbacks.js";
+import { safeText } from "./callbacks.js";
 import type { MonitorAnswer, MonitorOptions, MonitorQuestion } from "./monitor.js";
 import type { Row } from "./row.js";
 
@@ -47,7 +47,7 @@ export function authority(court: Court): { ask(question: MonitorQuestion): void;
     try {
       answer = await Promise.race([court.reconcile({ ...question }), silence]);
     } catch (error) {
-      if (!isClosed) court.failed(thrownText(error));
+      if (!isClosed) court.failed(safeText(error));
     }
     clearTimeout(timeout);
     return answer === "gone" || answer === "there" ? answer : "none";
@@ -59,7 +59,7 @@ export function authority(court: Court): { ask(question: MonitorQuestion): void;
     try {
       court.answer(source, childId, word);
     } catch (error) {
-      court.failed(thrownText(error));
+      court.failed(safeText(error));
     }
     return word;
   }
@@ -105,7 +105,7 @@ export function authority(court: Court): { ask(question: MonitorQuestion): void;
       const rows = court.rows().filter(({ freshness }) => freshness.reconcile === "unanswered");
       open = new Set(rows.map(nameOf));
     } catch (error) {
-      court.failed(thrownText(error));
+      court.failed(safeText(error));
     }
     const now = performance.now();
     for (const [key, one] of unanswered) {

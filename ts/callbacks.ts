@@ -30,6 +30,33 @@ export function guarded(call: () => unknown, failed: (error: unknown) => void): 
   }
 }
 
+/**
+ * A host's clock that never throws: where it has no reading, that of `fallback` counts. `failed` is told the first time.
+ * `isReading` says whether what it gave is one.
+ */
+export function steadyClock(
+  clock: () => number,
+  isReading: (value: number) => boolean,
+  fallback: () => number,
+  failed: (error: unknown) => void,
+): () => number {
+  let isTold = false;
+  const fail = (error: unknown) => {
+    if (!isTold) failed(error);
+    isTold = true;
+    return fallback();
+  };
+  return () => {
+    try {
+      const value = clock();
+      if (typeof value === "number" && isReading(value)) return value;
+    } catch (error) {
+      return fail(error);
+    }
+    return fail(new TypeError("it gave no number of milliseconds that can be counted on"));
+  };
+}
+
 /** A process warning about what a callback threw. */
 export function warnOf(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : thrownText(error));
@@ -51,7 +78,7 @@ export function reporter<Diagnostic extends Told>(
     if (onDiagnostic !== undefined) {
       return guarded(
         () => onDiagnostic(diagnostic),
-        (error) => process.emitWarning(`onDiagnostic failed: ${thrownText(error)}`, "LifecycleWarning"),
+        (error) => process.emitWarning(`onDiagnostic failed: ${safeText(error)}`, "LifecycleWarning"),
       );
     }
     if (warned.has(diagnostic.code)) return;

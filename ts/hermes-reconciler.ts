@@ -1,6 +1,8 @@
 // When Hermes is asked for the status of its delegations, and what its answers ask of a host that holds the records itself.
 import { countOption, functionOption, optionFault, optionsArgument } from "./arguments.js";
-import { guarded, reporter, safePlacedText, safeText } from "./callbacks.js";
+import { createHash } from "node:crypto";
+import { guarded, reporter, safePlacedText, safeText, steadyClock } from "./callbacks.js";
+import { jsonText } from "./contract.js";
 import {
   type HermesInput,
   type HermesIntent,
@@ -76,6 +78,8 @@ const OPTIONS = [
   "onDiagnostic",
 ] as const;
 const GRACE = 2;
+/** Snapshots of one time that are remembered; beyond them all are forgotten. */
+const SAME_TIME = 1024;
 
 /**
  * Asks Hermes at session open, at a reconnect and where the host finds that it is due, for a host that holds the records itself. Whoever
@@ -92,17 +96,23 @@ export function createHermesDelegationReconciler(
   /** Complete snapshots in a row that left a record out, by child and session. */
   let misses = new Map<string, number>();
 
-  function refused(error: HermesRefusal) {
-    const { code, path, message } = error;
-    report({ code, message: redact(`${path}: ${message}`), error });
-  }
-  function take(snapshot: HermesStatusSnapshot, reason: SnapshotReason): HermesReconciled {
+  const order = snapshotOrder();
+
+  /** What a snapshot asks; nothing where it was seen before, or is older than the last that was taken. */
+  function compared(text: string): HermesReconciled {
+    const snapshot = JSON.parse(text) as HermesStatusSnapshot;
     const records = typeof current === "function" ? current() : current;
+    const refusals: HermesRefusal[] = [];
     // With a grace of one it names every record that was left out.
     const { inputs, intents } = reconcileHermesDelegationStatus(snapshot, records, {
       missingGraceSnapshots: 1,
-      onRefused: refused,
+      onRefused: (refusal) => refusals.push(refusal),
     });
+    if (!order.takes(snapshot, text)) return { inputs: [], intents: [] };
+    for (const error of refusals) {
+      const { code, path, message } = error;
+      report({ code, message: redact(`${path}: ${message}`), error });
+    }
     const counted = new Map<string, number>();
     const due = intents.filter((intent) => {
       if (intent.kind !== "mark_stale_unknown") return true;
@@ -112,7 +122,11 @@ export function createHermesDelegationReconciler(
       return count >= grace;
     });
     if (snapshot.complete) misses = counted;
-    const reconciled = { inputs, intents: due };
+    return { inputs, intents: due };
+  }
+  function take(answer: HermesStatusSnapshot, reason: SnapshotReason): HermesReconciled {
+    // Read once: what is compared is what is counted.
+    const reconciled = compared(jsonText(answer, "snapshot", "invalid_snapshot"));
     guarded(
       () => onReconciled?.(reconciled, reason as HermesStatusReason),
       (error) =>
@@ -130,7 +144,19 @@ export function createHermesDelegationReconciler(
     intervalMs: given.intervalMs,
     deadlineMs: given.deadlineMs,
     isAutomatic: false,
-    clock,
+    clock:
+      clock &&
+      steadyClock(
+        clock,
+        Number.isFinite,
+        () => performance.now(),
+        (error) =>
+          report({
+            code: "callback_failed",
+            message: `clock failed, and the system's is used: ${safeText(error)}`,
+            error,
+          }),
+      ),
   });
   /** The answer of a request; it is rejected where there was none. */
   function answered(asked: ReturnType<typeof schedule.ask>): Promise<HermesReconciled> {
@@ -150,6 +176,34 @@ export function createHermesDelegationReconciler(
       return asked === undefined ? Promise.resolve(undefined) : answered(asked);
     },
   };
+}
+
+/** Which snapshots are taken: none that is older than the last, and none of its time twice. */
+function snapshotOrder() {
+  let newest = "";
+  /** Hashes of those that were observed then. */
+  let taken = new Set<string>();
+  return {
+    takes(snapshot: HermesStatusSnapshot, text: string): boolean {
+      const at = sortable(snapshot);
+      if (at < newest) return false;
+      if (at > newest) taken = new Set();
+      newest = at;
+      const name = createHash("sha256").update(text).digest("base64");
+      if (taken.has(name)) return false;
+      if (taken.size === SAME_TIME) taken.clear();
+      taken.add(name);
+      return true;
+    },
+  };
+}
+
+/** When a snapshot that is valid was observed, as text in the order of time. */
+function sortable(snapshot: HermesStatusSnapshot & { readonly observed_at?: unknown }): string {
+  const names: readonly unknown[] = [snapshot.observedAt, snapshot.observed_at];
+  const at = names.find((name) => typeof name === "string" && name.trim() !== "");
+  const [, seconds = "", fraction = ""] = /^\s*(.{19})(?:\.(\d+))?/u.exec(String(at)) ?? [];
+  return `${seconds}.${fraction.padEnd(9, "0")}`;
 }
 
 /** The options, or the refusal of the first that breaks a rule. */

@@ -1,6 +1,6 @@
 // A Hermes that a monitor watches: its status on a schedule, and its events as they come.
 import { setTimeout as pause } from "node:timers/promises";
-import { textArgument } from "./arguments.js";
+import { optionsArgument, textArgument } from "./arguments.js";
 import type { ContentLevel } from "./bridge.js";
 import { guarded, safePlacedText, safeText } from "./callbacks.js";
 import type { Capabilities, LifecycleEvent } from "./contract.js";
@@ -10,7 +10,7 @@ import { type HermesLifecycleOptions, type HermesReport, hermesLifecycle } from 
 import type { LifecycleRecord } from "./projector.js";
 import { type Readable, isReadable, readAll } from "./read-all.js";
 import type { LifecycleSnapshot } from "./snapshot.js";
-import { type SnapshotReason, snapshotSchedule } from "./snapshot-schedule.js";
+import { type SnapshotReason, duration, snapshotSchedule } from "./snapshot-schedule.js";
 
 /** A Hermes that the host is connected to. */
 export interface HermesMonitorSource {
@@ -28,10 +28,11 @@ export interface HermesMonitorSource {
     options: { readonly signal: AbortSignal },
   ) => HermesStatusSnapshot | PromiseLike<HermesStatusSnapshot>;
   /**
-   * Its delegation events. A function opens the stream: again after each end and failure, ever more seldom, and each time the status is
-   * asked for as a `reconnect`.
+   * Its delegation events. A function opens the stream, or promises one: again after each end and failure, ever more seldom, and each
+   * time the status is asked for as a `reconnect`. The stream is opened before the status is asked for.
    */
-  readonly events?: Readable<unknown> | (() => Readable<unknown>) | undefined;
+  readonly events?:
+    Readable<unknown> | (() => Readable<unknown> | PromiseLike<Readable<unknown>>) | undefined;
   /** Milliseconds from one status to the next; 30,000 by default. */
   readonly intervalMs?: number | undefined;
   /** Milliseconds that a status is waited for; 10,000 by default. */
@@ -67,6 +68,12 @@ export interface HermesObservation {
 const INTERVAL_MS = 30_000;
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 60_000;
+/** A stream that takes longer to open does not hold up the status. */
+const OPENING_MS = 1000;
+/** A status that takes longer does not hold up the events. */
+const HOLD_MS = 10_000;
+/** Events that are kept until the status is there; beyond them the stream is read no further. */
+const HELD = 1024;
 /** Reports that are told once; beyond them all are forgotten. */
 const REPORTS = 1024;
 
@@ -76,8 +83,12 @@ const REPORTS = 1024;
  * @throws {LifecycleError} `invalid_option`, `invalid_argument`.
  */
 export function hermesSource(source: HermesMonitorSource): HermesMonitorSource {
+  optionsArgument(source, "source", MEMBERS);
   textArgument(source.source, "source");
-  const { fetchStatus, events } = source;
+  const { fetchStatus, events, intervalMs, deadlineMs } = source;
+  if (intervalMs !== undefined) duration(intervalMs, "intervalMs");
+  if (deadlineMs !== undefined) duration(deadlineMs, "deadlineMs");
+  hermesLifecycle(lifecycleOptions(source, undefined));
   if (typeof fetchStatus !== "function") {
     throw new LifecycleError("invalid_option", "fetchStatus must be a function", { path: "fetchStatus" });
   }
@@ -88,6 +99,29 @@ export function hermesSource(source: HermesMonitorSource): HermesMonitorSource {
   return source;
 }
 
+const MEMBERS = [
+  "type",
+  "source",
+  "sourceEpoch",
+  "fetchStatus",
+  "events",
+  "intervalMs",
+  "deadlineMs",
+  "rootChildId",
+  "capabilities",
+] as const;
+
+const lifecycleOptions = (
+  { source, sourceEpoch, rootChildId, capabilities }: HermesMonitorSource,
+  content: ContentLevel | undefined,
+): HermesLifecycleOptions => ({
+  source,
+  sourceEpoch,
+  rootChildId,
+  content,
+  capabilities: { ...capabilities, snapshot: "known" },
+});
+
 /** Observes a Hermes. Its timers keep no script alive. */
 export function observeHermes(
   given: HermesMonitorSource,
@@ -95,14 +129,7 @@ export function observeHermes(
   court: HermesCourt,
 ): HermesObservation {
   const { source, fetchStatus, events } = given;
-  const options: HermesLifecycleOptions = {
-    source,
-    sourceEpoch: given.sourceEpoch,
-    rootChildId: given.rootChildId,
-    content,
-    capabilities: { ...given.capabilities, snapshot: "known" },
-  };
-  const hermes = hermesLifecycle(options);
+  const hermes = hermesLifecycle(lifecycleOptions(given, content));
   const ended = new AbortController();
   const told = new Set<string>();
 
@@ -141,23 +168,66 @@ export function observeHermes(
       court.report("event_refused", `${source}: ${error.message}`);
     }
   }
-  async function follow(open: () => Readable<unknown>, isOpenedAgain: boolean) {
+  /**
+   * Reads a stream to its end. What comes before the status that is asked for meanwhile is kept, and applied after it: it may enter the
+   * epoch that the events are of.
+   */
+  async function read(stream: Readable<unknown>, ask: () => Promise<unknown>, came: () => void) {
+    const held: unknown[] = [];
+    let isHeld = true;
+    const reading = readAll(stream, ended.signal, (event) => {
+      came();
+      if (!isHeld) return take(event);
+      held.push(event);
+      return held.length < HELD ? undefined : released;
+    });
+    const released = (async () => {
+      await within(HOLD_MS, ask());
+      isHeld = false;
+      if (!ended.signal.aborted) held.splice(0).forEach(take);
+    })();
+    await Promise.all([reading, released]);
+  }
+  /** The stream that `open` gives; nothing at the close. One that is long in opening holds up no status. */
+  async function streamOf(open: () => unknown, ask: () => unknown): Promise<Readable<unknown> | undefined> {
+    const opening = Promise.resolve(open());
+    const impatience = setTimeout(ask, OPENING_MS).unref();
+    const stream = await unlessAborted(opening, ended.signal).finally(() => clearTimeout(impatience));
+    if (ended.signal.aborted) {
+      // What opens after the close is ended, and not read.
+      guarded(
+        () => opening.then((late) => (isReadable(late) ? readAll(late, ended.signal, ignored) : undefined)),
+        ignored,
+      );
+      return undefined;
+    }
+    if (isReadable(stream)) return stream;
+    throw new TypeError(
+      "events gave what cannot be iterated; it must give an async iterable or a promise of one",
+    );
+  }
+  async function follow(open: () => unknown, isOpenedAgain: boolean, answered: (asked: unknown) => void) {
     let failures = 0;
-    while (!ended.signal.aborted) {
+    for (let reason: SnapshotReason = "session_open"; !ended.signal.aborted; reason = "reconnect") {
+      let asked: Promise<unknown> | undefined;
+      const why = reason;
+      const ask = () => (asked = schedule.askAnew(why).then(answered));
       try {
-        await readAll(open(), ended.signal, (event) => {
-          failures = 0;
-          take(event);
-        });
+        const stream = await streamOf(open, ask);
+        if (stream !== undefined)
+          await read(stream, ask, () => {
+            failures = 0;
+          });
       } catch (error) {
         if (!ended.signal.aborted) court.report("source_failed", `${source}: ${safeText(error)}`);
       }
+      // Also where there is no stream the status says how things are.
+      await (asked ?? ask());
       if (!isOpenedAgain) return;
       // By up to a half shorter, so that many hosts do not connect at once.
       const whole = Math.min(FIRST_PAUSE_MS * 2 ** failures, LAST_PAUSE_MS);
       failures += 1;
       await pause(whole * (1 - Math.random() / 2), undefined, { ref: false, signal: ended.signal });
-      void schedule.ask("reconnect");
     }
   }
   async function settle(childId: string) {
@@ -165,16 +235,12 @@ export function observeHermes(
     // What the status settled is open no more.
     if (!ended.signal.aborted) court.unanswered(source, childId);
   }
-  const opened = schedule.ask("session_open");
-  if (events !== undefined) {
+  const opened = new Promise<unknown>((answered) => {
+    if (events === undefined) return answered(schedule.ask("session_open"));
     const isOpenedAgain = typeof events === "function";
-    const open = typeof events === "function" ? events : () => events;
-    // The first status may enter the epoch that the events are of. The pause ends with the close.
-    guarded(
-      () => opened.then(() => follow(open, isOpenedAgain)),
-      () => undefined,
-    );
-  }
+    // The pause ends with the close.
+    guarded(() => follow(isOpenedAgain ? events : () => events, isOpenedAgain, answered), ignored);
+  });
   return {
     source,
     opened,
@@ -184,6 +250,27 @@ export function observeHermes(
       schedule.close();
     },
   };
+}
+
+const ignored = (): void => undefined;
+
+/** What a promise gives; nothing where the signal is aborted before. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  let onAbort = ignored;
+  const aborted = new Promise<undefined>((resolve) => {
+    onAbort = () => resolve(undefined);
+  });
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+/** Waits for a promise, but no longer than that. */
+async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms).unref();
+  });
+  await Promise.race([promise, over]).finally(() => clearTimeout(timer));
 }
 
 /** A name from elsewhere: bounded, and nothing that would move a cursor. */

@@ -16,7 +16,7 @@ import {
 import { authority } from "./authority.js";
 import { type AgentBridge, type AgentBridgeOptions, type ContentLevel, bridgeAgentEvents } from "./bridge.js";
 import { bytesOf } from "./bytes.js";
-import { guarded, reporter, thrownText } from "./callbacks.js";
+import { guarded, reporter, safeText } from "./callbacks.js";
 import { lifetimeOf } from "./cancellation.js";
 import type { LifecycleEventInput } from "./contract.js";
 import { LifecycleError } from "./error.js";
@@ -122,6 +122,8 @@ export interface Monitor extends AsyncDisposable {
 }
 
 const DAY_MS = 86_400_000;
+/** How long an answer to the first question keeps the script alive. */
+const PATIENCE_MS = 1000;
 const OPTIONS = [
   "sources",
   "activeWithinMs",
@@ -184,7 +186,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
       case "changes":
         return guarded(
           () => onChange?.(notice.changes),
-          (error) => report({ code: "callback_failed", path: null, message: thrownText(error) }),
+          (error) => report({ code: "callback_failed", path: null, message: safeText(error) }),
         );
       case "questions":
         for (const question of notice.questions) {
@@ -224,7 +226,7 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     report: (code, message) => report({ code, path: null, message }),
   };
   const life = lifetimeOf(signal);
-  // While the first scan goes on the script is kept alive, and afterwards where that is wanted.
+  // While the first scan goes on, and a little after it, the script is kept alive; afterwards where that is wanted.
   const alive = setInterval(() => {}, DAY_MS);
   const ended = new AbortController();
   let isClosed = false;
@@ -250,11 +252,16 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     ];
     for (const running of feeds) {
       running.catch((error: unknown) => {
-        if (!isClosed) report({ code: "source_failed", path: null, message: thrownText(error) });
+        if (!isClosed) report({ code: "source_failed", path: null, message: safeText(error) });
       });
     }
     for (const source of hermes) observed.push(observeHermes(source, content, court));
-    await Promise.race([Promise.all([isReady, ...observed.map(({ opened }) => opened)]), aborted]);
+    await Promise.race([isReady, aborted]);
+    // An authority of elsewhere may be long in answering.
+    const patience = setTimeout(() => staysAlive || alive.unref(), PATIENCE_MS).unref();
+    await Promise.race([Promise.all(observed.map(({ opened }) => opened)), aborted]).finally(() =>
+      clearTimeout(patience),
+    );
   } catch (error) {
     await close();
     throw error;
@@ -338,6 +345,7 @@ function pathOf(path: string, place: string): string {
 type Stream = Extract<MonitorSource, { type: "stream" }>;
 
 function streamOf(source: Stream, place: string): Stream {
+  within(place, () => optionsArgument(source, "source", ["type", "readable", "host"]));
   const { readable, host } = source;
   optionalText(host, `${place}.host`);
   if (isReadable(readable)) return source;
@@ -353,6 +361,7 @@ interface Session {
 
 /** What is wrong with a session or its bridge is said at once, not when its first record comes. */
 function sessionOf(source: Extract<MonitorSource, { type: "session" }>, place: string): Session {
+  within(place, () => optionsArgument(source, "source", ["type", "session", "bridge"]));
   const { session, bridge } = source;
   if (session?.state !== "bound") refuseSource(`${place}.session`, "must be what jsonlSession gives");
   if (typeof bridge !== "object" || bridge === null)
@@ -406,7 +415,7 @@ async function follow(
     onDiagnostic: ({ code, journal, offset, error }) => {
       const ofChild = journal?.role === "child" ? `, sub-agent ${JSON.stringify(journal.childId)}` : "";
       const at = offset === undefined ? "" : `, offset ${offset}`;
-      report({ code, path: null, message: `${place}${ofChild}${at}: ${thrownText(error)}` });
+      report({ code, path: null, message: `${place}${ofChild}${at}: ${safeText(error)}` });
     },
   });
 }
@@ -416,7 +425,7 @@ function lineOf(event: unknown, index: number): string {
   try {
     return JSON.stringify(event) ?? "";
   } catch (cause) {
-    const message = `event ${index} cannot be written as JSON: ${thrownText(cause)}`;
+    const message = `event ${index} cannot be written as JSON: ${safeText(cause)}`;
     throw new LifecycleError("invalid_event", message, { path: `events[${index}]`, cause });
   }
 }

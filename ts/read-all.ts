@@ -10,24 +10,28 @@ export function isReadable(value: unknown): value is Readable<unknown> {
   return typeof (able?.[Symbol.asyncIterator] ?? able?.[Symbol.iterator]) === "function";
 }
 
-/** Gives each item to `take`, until the end or the abort. A stream that waits is not waited for; what it does about its end is its own. */
+/**
+ * Gives each item to `take`, until the end or the abort; the next one when `take` is done with it. A stream that waits is not waited for;
+ * what it does about its end is its own. The first item is asked for before this returns.
+ */
 export async function readAll<Item>(
   readable: Readable<Item>,
   signal: AbortSignal,
-  take: (item: Item) => void,
+  take: (item: Item) => void | Promise<void>,
 ): Promise<void> {
-  if (signal.aborted) return;
   const iterator = iteratorOf(readable);
   const end = () => {
     guarded(() => iterator.return?.(), ignored);
     guarded(() => (readable as { destroy?: () => unknown }).destroy?.(), ignored);
   };
+  if (signal.aborted) return end();
   signal.addEventListener("abort", end, { once: true });
   try {
     for (;;) {
       const step = await iterator.next();
       if (step.done === true || signal.aborted) return;
-      take(step.value);
+      const taking = take(step.value);
+      if (taking !== undefined) await taking;
     }
   } catch (error) {
     end();

@@ -4,6 +4,7 @@ import {
   booleanOption,
   iterableArgument,
   numberOption,
+  optionFault,
   optionalText,
   optionsArgument,
   set,
@@ -61,6 +62,12 @@ export interface StatusRead {
 const DAY_MS = 86_400_000;
 const OPTIONS = ["sources", "activeWithinMs", "content", "active", "now", "home"] as const;
 
+function activeWithin(given: number | undefined): number {
+  const ms = numberOption(given, "activeWithinMs") ?? DAY_MS;
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  throw optionFault("activeWithinMs", "activeWithinMs must be a safe integer of 0 or more");
+}
+
 /**
  * Reads rows once, session by session, without holding the event loop for longer than one takes. It never concludes `lost`.
  *
@@ -81,7 +88,7 @@ export async function readStatus(options?: ReadStatusOptions): Promise<StatusRea
     stateDirectory: stateDirectory({ home }),
     content: optionalText(given.content, "content") ?? "titles",
     active: booleanOption(given.active, "active") ?? false,
-    sinceMs: numberOption(given.activeWithinMs, "activeWithinMs") ?? DAY_MS,
+    sinceMs: activeWithin(given.activeWithinMs),
     ...set("now", now),
   };
   const reading = callNative((addon) => new addon.NativeStatus(native));

@@ -10,7 +10,8 @@ import {
   set,
   textArgument,
 } from "./arguments.js";
-import { guarded, reporter, safePlacedText, safeText } from "./callbacks.js";
+import { guarded, reporter, safePlacedText, safeText, steadyClock } from "./callbacks.js";
+import { jsonText } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import type { JsonlLifecycleJournal } from "./journal.js";
 import { LifecycleProjector, type RefusedResult, keepsCorrections } from "./projector.js";
@@ -116,7 +117,16 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     judged(options);
   own(projector, source);
   const report = reporter(onDiagnostic);
-  const now = () => new Date((given.clock ?? Date.now)()).toISOString();
+  const clock =
+    given.clock &&
+    steadyClock(given.clock, isTime, Date.now, (error) =>
+      report({
+        code: "callback_failed",
+        message: `clock failed, and the system's is used: ${safeText(error)}`,
+        error,
+      }),
+    );
+  const now = () => new Date((clock ?? Date.now)()).toISOString();
   /** Children whose questions were put to the authority, each with the deadline that names the question. */
   let put = new Map<string, string>();
   const corrections = correctionsWriter(projector, journal, report);
@@ -143,8 +153,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     guarded(call, (error) =>
       report({ code: "callback_failed", message: `${name} failed: ${safeText(error)}`, error }),
     );
-  function take(snapshot: LifecycleSnapshot, reason: SnapshotReason): ReconcileResult {
-    const of = (snapshot as Partial<LifecycleSnapshot> | null | undefined)?.source;
+  function take(answer: LifecycleSnapshot, reason: SnapshotReason): ReconcileResult {
+    // Read once: what is looked at here is what the projector gets.
+    const snapshot = JSON.parse(jsonText(answer, "snapshot", "invalid_snapshot")) as LifecycleSnapshot;
+    const of = (snapshot as Partial<LifecycleSnapshot> | null)?.source;
     if (typeof of === "string" && of.trim() !== source) {
       const message = "source is another one than that of the reconciler; give each source its own";
       throw new LifecycleError("foreign_snapshot", message, { path: "$.source" });
@@ -170,7 +182,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     deadlineMs: given.deadlineMs,
     isAutomatic: given.isAutomatic,
     backsOff: true,
-    clock: given.clock,
+    clock,
   });
   const hasNewQuestions = () =>
     projector.questions(source).some(({ childId, deadlineAt }) => put.get(childId) !== deadlineAt);
@@ -249,8 +261,11 @@ function judged(options: ReconcilerOptions) {
   if (journal !== undefined && !keepsCorrections(projector))
     throw optionFault("journal", "a journal needs a projector that is made with corrections: true");
   const clock = functionOption(given.clock, "clock");
-  if (clock !== undefined && Number.isNaN(new Date(clock()).getTime()))
-    throw optionFault("clock", "clock must give milliseconds since 1970");
+  if (clock !== undefined) {
+    steadyClock(clock, isTime, Date.now, (error) => {
+      throw optionFault("clock", `clock must give milliseconds since 1970: ${safeText(error)}`);
+    })();
+  }
   return {
     projector,
     source,
@@ -266,6 +281,9 @@ function judged(options: ReconcilerOptions) {
     clock,
   };
 }
+
+/** Whether a reading of a clock is a time that can be written. */
+const isTime = (value: number): boolean => !Number.isNaN(new Date(value).getTime());
 
 /** Makes the caller the owner of a source. */
 function own(projector: LifecycleProjector, source: string): void {

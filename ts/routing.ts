@@ -1,5 +1,7 @@
 // The routing guard: whether the model that runs a session may delegate.
 import { optionalText, optionsArgument, textArgument } from "./arguments.js";
+import { safeText } from "./callbacks.js";
+import { LifecycleError } from "./error.js";
 import { callNative } from "./native.js";
 
 /** How a runtime's model and a routing profile stand to each other. */
@@ -35,13 +37,34 @@ export interface RoutingQuestion {
  * @throws {LifecycleError} `invalid_argument`, `invalid_option` (a member that there is not).
  */
 export function routingDecision(question: RoutingQuestion): RoutingDecision {
-  const given = optionsArgument(question, "question", ["runtimeModel", "selection", "profile"]);
-  const runtimeModel = optionalText(given.runtimeModel ?? undefined, "runtimeModel");
-  const selection = textArgument(given.selection, "selection");
-  const profile = profileModel(given.profile ?? undefined);
+  const { runtimeModel, selection, profile } = judged(question);
   const text = callNative((native) => native.routingDecision(runtimeModel, selection, profile));
   return JSON.parse(text) as RoutingDecision;
 }
+
+/** The members, each read once. What a getter throws is the refusal of the question. */
+function judged(question: RoutingQuestion) {
+  try {
+    const given = optionsArgument(question, "question", ["runtimeModel", "selection", "profile"]);
+    return {
+      runtimeModel: modelName(optionalText(given.runtimeModel ?? undefined, "runtimeModel"), "runtimeModel"),
+      selection: textArgument(given.selection, "selection"),
+      profile: modelName(profileModel(given.profile ?? undefined), "profile"),
+    };
+  } catch (cause) {
+    if (cause instanceof LifecycleError) throw cause;
+    const message = `question cannot be read: ${safeText(cause)}`;
+    throw new LifecycleError("invalid_argument", message, { path: "question", cause });
+  }
+}
+
+/** A name as it is. Two with different lone surrogates would be one on their way to the comparison. */
+function modelName(name: string | undefined, path: string): string | undefined {
+  if (name === undefined || !LONE_SURROGATE.test(name)) return name;
+  throw new LifecycleError("invalid_argument", `${path} has a lone surrogate; give a model's name`, { path });
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function profileModel(profile: RoutingProfile | string | undefined): string | undefined {
   if (profile === undefined || typeof profile === "string") return profile;

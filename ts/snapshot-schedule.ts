@@ -29,7 +29,7 @@ export interface SnapshotScheduleOptions<Answer, Taken> {
   readonly isAutomatic?: boolean | undefined;
   /** Whether it asks ever more seldom after failures; as `isAutomatic` by default. If not, the next is due at once after one. */
   readonly backsOff?: boolean | undefined;
-  /** Milliseconds; only differences count. `performance.now` by default. */
+  /** Milliseconds; only differences count. It never throws. `performance.now` by default. */
   readonly clock?: (() => number) | undefined;
   /** From 0 to below 1; `Math.random` by default. */
   readonly random?: (() => number) | undefined;
@@ -39,6 +39,8 @@ export interface SnapshotScheduleOptions<Answer, Taken> {
 export interface SnapshotSchedule<Taken> {
   /** Asks now, also while failures hold back what is periodic. */
   ask(reason: SnapshotReason): Promise<Asked<Taken>>;
+  /** As `ask`, but an answer that is on its way may be of before: it is waited for, and not shared. */
+  askAnew(reason: SnapshotReason): Promise<Asked<Taken>>;
   /** Asks where the interval, or after failures the pause, is over; shares what is asked at the moment; else nothing. */
   askIfDue(reason?: SnapshotReason): Promise<Asked<Taken>> | undefined;
   /** As `ask`, but not in the pause after a failure. */
@@ -150,6 +152,7 @@ export function snapshotSchedule<Answer, Taken>(
   plan(intervalMs);
   return {
     ask,
+    askAnew: (reason) => open?.then(() => ask(reason)) ?? ask(reason),
     askIfDue,
     askUnlessPausing: (reason) => open ?? (failures > 0 && left() > 0 ? undefined : ask(reason)),
     close() {

@@ -2,8 +2,10 @@
 
 mod common;
 
+use agent_lifecycle_core::bridge::hermes::{HermesLifecycle, Options};
 use agent_lifecycle_core::bridge::{CHILDREN, Content};
-use agent_lifecycle_core::contract::State;
+use agent_lifecycle_core::contract::{Capabilities, Code, State};
+use agent_lifecycle_core::project::Status;
 use agent_lifecycle_core::providers::hermes::Message;
 use common::hermes::{Host, at, check};
 use serde_json::{Value, json};
@@ -168,6 +170,27 @@ fn a_status_that_is_not_understood_is_a_note_on_its_child_and_nothing_more() {
 }
 
 #[test]
+fn a_status_that_is_not_understood_ends_a_run_of_misses() {
+    let host = check(&[
+        ("start:a", "a@s.state_changed.running"),
+        ("complete a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete", ""),
+        // It was there: told anew, though the status is the same one.
+        ("complete a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete a:exploded", "!invalid_state"),
+        ("complete", ""),
+        ("end:a:exploded", "a@s.diagnostic !invalid_state"),
+        ("complete", ""),
+        // What is incomplete counts nothing and ends nothing.
+        ("incomplete", ""),
+        ("complete", "a@s=running(complete_snapshot_missing)"),
+    ]);
+    // None of it is evidence that it lives: that is from its start.
+    let freshness = &host.projector.record("hermes/1", "a@s").unwrap().freshness;
+    assert_eq!(freshness.newest.at, at(1).moment());
+}
+
+#[test]
 fn two_sessions_never_meet() {
     check(&[
         ("start:c@one", "c@one.state_changed.running"),
@@ -285,5 +308,104 @@ fn a_loss_is_an_end_of_which_the_lifecycle_is_told() {
             assert!(!host.hermes.corrected("hermes/1", "c@s", State::Running, since));
         }
         assert_eq!(host.say("spawn:c", 400), expected);
+    }
+}
+
+/// A lifecycle of another epoch, for a projector that goes on.
+fn restarted(host: &mut Host, epoch: &str) {
+    host.hermes = HermesLifecycle::new(Options {
+        source: "hermes/1".to_owned(),
+        source_epoch: epoch.to_owned(),
+        root_child_id: None,
+        content: Content::Titles,
+        capabilities: Capabilities::default(),
+    });
+}
+
+#[test]
+fn an_epoch_is_entered_by_the_first_snapshot_that_is_accepted() {
+    // Two seconds behind the last one of the epoch before: without effect, as an older snapshot is. Then one that is not older.
+    let mut host = check(&[("complete c:running +60", "c@s=running(snapshot_admitted)")]);
+    restarted(&mut host, "2");
+    assert_eq!(host.status("complete", "c:waiting", 58), "snapshot_repeated");
+    assert_eq!(host.projector.epoch("hermes/1"), Some("1"));
+    assert_eq!(host.say("think:c", 59), "c@s.activity(epoch_conflict)");
+    assert_eq!(host.status("complete", "c:waiting", 61), "c@s=waiting");
+    assert_eq!(host.projector.epoch("hermes/1"), Some("2"));
+    assert_eq!(host.say("think:c", 62), "c@s.activity");
+    // The same status at the same time, of another epoch, is another snapshot.
+    restarted(&mut host, "3");
+    assert_eq!(host.status("complete", "c:waiting", 61), "c@s=waiting");
+    assert_eq!(host.projector.epoch("hermes/1"), Some("3"));
+}
+
+#[test]
+fn a_snapshot_of_which_children_were_dropped_is_not_everything() {
+    let mut host = Host::new(None, Content::Titles);
+    assert_eq!(host.status("complete", "known:running", 1), "known@s=running(snapshot_admitted)");
+    restarted(&mut host, "2");
+    for child in 0..CHILDREN {
+        host.hermes.push(&spawn(child, 1), at(1));
+    }
+    // It is listed each time, and there is no room to remember it.
+    for second in [2, 3, 4] {
+        assert_eq!(host.status("complete", "known:running", second), "!too_many_children");
+    }
+    assert!(host.projector.record("hermes/1", "known@s").unwrap().freshness.stale.is_none());
+}
+
+#[test]
+fn a_long_id_leaves_no_room_for_the_number_of_a_life_and_is_found_all_the_same() {
+    // `<child>@s`: at 510 the first life fits and the second is a hash; at 511 both are hashes.
+    for length in [100, 509, 510, 511] {
+        let child = "x".repeat(length);
+        let mut host = Host::new(None, Content::Titles);
+        for (second, word) in (1..).zip(["spawn", "start", "end", "spawn", "start"]) {
+            host.say(&format!("{word}:{child}"), second);
+        }
+        let id = host.hermes.child_id(&child, "s");
+        host.projector.request_reconciliation("hermes/1", &id, "silence", at(6).moment());
+        let lost = host.projector.reconciliation_failed("hermes/1", &id, at(600).moment());
+        assert_eq!(lost.status, Status::Applied, "{length}");
+        let since = host.projector.get(lost.record.unwrap()).unwrap().state_since;
+        assert!(!host.hermes.corrected("hermes/2", &id, State::Lost, since));
+        assert!(host.hermes.corrected("hermes/1", &id, State::Lost, since), "{length}");
+        assert!(!host.hermes.corrected("hermes/1", &id, State::Lost, since), "it has ended");
+        assert!(host.say(&format!("spawn:{child}"), 700).ends_with("#3.created"), "{length}");
+    }
+}
+
+#[test]
+fn without_content_only_numbers_are_passed_on() {
+    for (tokens, duration, passed) in [
+        (json!(5), json!(2.5), "duration tokens"),
+        (json!({"input": 5, "output": {"text": 3}}), json!("two seconds"), "tokens"),
+        (json!("the prompt"), json!({"x": "the prompt"}), ""),
+        (json!({"input": 5, "note": "the prompt"}), json!(["the prompt"]), ""),
+    ] {
+        let message = json!({"type": "subagent.start", "child_id": "c", "session_id": "s",
+            "observed_at": at(1).as_str(), "tokens": tokens, "duration": duration});
+        for (content, expected) in [(Content::None, passed), (Content::Titles, "duration tokens")] {
+            let mut host = Host::new(None, content);
+            host.push(&message, 1);
+            let details = serde_json::to_value(host.told[0].details.as_ref().unwrap()).unwrap();
+            let members = details.get("hermes").and_then(Value::as_object);
+            let names: Vec<&str> =
+                members.into_iter().flat_map(|members| members.keys().map(String::as_str)).collect();
+            assert_eq!(names.join(" "), expected, "{tokens} {duration}");
+        }
+    }
+}
+
+#[test]
+fn neither_an_input_nor_an_intent_says_that_a_child_is_lost() {
+    for message in [
+        json!({"kind": "correct_projection", "childId": "c", "sessionId": "s", "from": "running", "to": "lost"}),
+        json!({"kind": "snapshot_reconciled", "childId": "c", "sessionId": "s", "state": "lost",
+            "observedAt": at(1).as_str()}),
+    ] {
+        let refusal = Message::from_json(message.to_string().as_bytes()).unwrap_err();
+        assert_eq!(refusal.code, Code::InvalidState);
+        assert_eq!(refusal.message, "Hermes has no status that means lost");
     }
 }

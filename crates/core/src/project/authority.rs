@@ -173,6 +173,13 @@ impl Record {
         self.authority.as_ref()?.missed.as_ref()
     }
 
+    /// Something was said of it at `at`, though nothing of its state: whoever leaves it out after that begins a new count.
+    pub(super) fn spoken_of(&mut self, at: Moment) {
+        let Some(authority) = self.authority.as_mut() else { return };
+        let is_before = |missed: &Missed| missed.times.back().is_none_or(|last| *last < at);
+        authority.missed.take_if(|missed| is_before(missed));
+    }
+
     /// Remembers that count; 0 where it was not missed.
     pub(super) fn miss(&mut self, count: u64, at: Moment) -> Verdict {
         if self.state.is_terminal() {

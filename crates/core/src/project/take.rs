@@ -114,6 +114,9 @@ impl Record {
         }
         if event.kind.is_note() {
             self.note(event);
+            if event.kind == Kind::Diagnostic {
+                self.spoken_of(event.observed_at.moment());
+            }
             if is_exit(event) {
                 self.fold(event);
             }

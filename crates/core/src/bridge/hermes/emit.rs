@@ -51,12 +51,13 @@ impl Saying {
         let Delegation { status, current_tool, activity, parent_id, model, summary, .. } = event;
         let text = |text: &Option<String>| text.clone().map(Json::Text);
         let full = content == Content::Full;
+        let is_passed = |value: &Json| content != Content::None || is_count(value);
         let members = [
             ("parentId", text(parent_id)),
             ("status", status.map(|word| Json::Text(word.to_owned()))),
             ("currentTool", text(current_tool)),
-            ("duration", event.duration.clone()),
-            ("tokens", event.tokens.clone()),
+            ("duration", event.duration.clone().filter(is_passed)),
+            ("tokens", event.tokens.clone().filter(is_passed)),
             ("summary", text(summary).filter(|_| full)),
             ("files", event.files.clone().filter(|_| full)),
             ("outputTail", event.output_tail.clone().filter(|_| full)),
@@ -142,6 +143,15 @@ impl Saying {
         let mut details = Json::Object(members);
         redact_json(&mut details);
         details
+    }
+}
+
+/// Whether a value is a number, or an object of such: no text stands in it.
+fn is_count(value: &Json) -> bool {
+    match value {
+        Json::Number(_) => true,
+        Json::Object(members) => members.iter().all(|(_, value)| is_count(value)),
+        _ => false,
     }
 }
 

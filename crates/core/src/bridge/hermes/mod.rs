@@ -94,6 +94,8 @@ struct Child {
     doing: Option<String>,
     /// The refusal of its status that was told last, until one is understood.
     refused: Option<String>,
+    /// Whether the last snapshot that was everything left it out.
+    left_out: bool,
 }
 
 /// See the module.
@@ -139,15 +141,29 @@ impl HermesLifecycle {
     /// Says how a child is where no message made it so, as a projector's record has it: an authority said it. Whether it is the newest
     /// life of a child that is known and has not ended.
     pub fn corrected(&mut self, source: &str, child_id: &str, state: State, since: Moment) -> bool {
-        let base = child_id.split('#').next().unwrap_or_default();
-        let child = self.children.get_mut(base).filter(|_| source == self.options.source);
-        let Some(child) = child.filter(|child| !child.state.is_terminal()) else { return false };
-        if names::life(base, child.lineage.attempt) != child_id {
+        if source != self.options.source {
             return false;
         }
+        let Some(child) = self.newest_life(child_id).filter(|child| !child.state.is_terminal()) else {
+            return false;
+        };
         child.state = state;
         child.at = child.at.max(since);
         true
+    }
+
+    /// The child whose newest life has this id in the projection.
+    fn newest_life(&mut self, child_id: &str) -> Option<&mut Child> {
+        let is_it = |base: &str, child: &Child| names::life(base, child.lineage.attempt) == child_id;
+        let base = child_id.split('#').next().unwrap_or_default();
+        if self.children.contains_key(base) {
+            return self.children.get_mut(base).filter(|child| is_it(base, child));
+        }
+        // The number of a life had no room beside the first id, so that this one is a hash of it.
+        let mut others = self.children.iter_mut();
+        names::is_hashed(base)
+            .then(|| others.find(|(base, child)| is_it(base, child)))?
+            .map(|(_, child)| child)
     }
 
     fn delegation(&mut self, event: &Delegation, made: &mut Made) {
@@ -313,6 +329,7 @@ impl HermesLifecycle {
             announced_by: None,
             doing: saying.doing.clone(),
             refused: None,
+            left_out: false,
         };
         self.children.insert(base.to_owned(), child);
         true

@@ -21,6 +21,11 @@ pub(super) fn life(base: &str, attempt: u64) -> String {
     if fits { format!("{base}{suffix}") } else { format!("{}{suffix}", hashed_id(base)) }
 }
 
+/// Whether an id may be a hash of a longer one. In the form itself a `:` stands too, so that this only rules out.
+pub(super) fn is_hashed(id: &str) -> bool {
+    id.starts_with("hashed:")
+}
+
 /// The marks of the form itself are written otherwise.
 fn encoded(id: &str) -> String {
     id.replace('%', "%25").replace('@', "%40").replace('#', "%23")

@@ -3,6 +3,7 @@
 //! Input: the snapshot. Output: of a complete one a snapshot of the contract, of an incomplete one heartbeats.
 //! Invariant: a status that is not understood changes nothing, and its child is not missed. Never: counts misses; the projector does.
 
+use hashbrown::HashSet;
 use serde::Serialize;
 
 use super::emit::{Part, Saying};
@@ -23,8 +24,7 @@ pub struct Snapshot {
     snapshot_id: String,
     observed_at: Timestamp<'static>,
     coverage: Coverage,
-    /// With the first one the source enters its epoch.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    /// Always: which snapshot the projection accepts, and so enters the epoch with, is not known here. In its epoch it means nothing.
     advances_epoch: bool,
     children: Vec<SnapshotChild>,
 }
@@ -77,15 +77,28 @@ impl HermesLifecycle {
     fn complete(&mut self, snapshot: &StatusSnapshot, made: &mut Made) {
         let at = &snapshot.observed_at;
         let mut children = Vec::with_capacity(snapshot.entries.len());
-        let mut said = vec![at.as_str()];
+        let epoch = self.options.source_epoch.clone();
+        let mut said = vec![epoch.as_str(), at.as_str()];
         for entry in &snapshot.entries {
             said.extend([&*entry.child_id, &*entry.session_id, entry.status]);
             children.extend(self.entry(entry, at, made));
         }
         said.extend(snapshot.refused.iter().flat_map(|entry| [&*entry.child_id, &*entry.session_id]));
         let parts: Vec<&[u8]> = said.into_iter().map(str::as_bytes).collect();
+        let is_everything = snapshot.refused.is_empty() && children.len() == snapshot.entries.len();
+        if is_everything {
+            let named: HashSet<String> = snapshot
+                .entries
+                .iter()
+                .map(|entry| names::base(&entry.child_id, &entry.session_id))
+                .collect();
+            for (base, child) in &mut self.children {
+                child.left_out = !named.contains(base);
+            }
+        }
         // What a status that is not understood leaves open is not everything: then nobody is missed.
-        let coverage = if snapshot.refused.is_empty() {
+        // Nor is it where a child was dropped, for there are too many.
+        let coverage = if is_everything {
             Coverage::All("all")
         } else {
             Coverage::Named(children.iter().map(|child| child.child_id.clone()).collect())
@@ -93,11 +106,11 @@ impl HermesLifecycle {
         made.snapshot = Some(Snapshot {
             complete: true,
             source: self.options.source.clone(),
-            source_epoch: self.options.source_epoch.clone(),
             snapshot_id: format!("{:032x}", item_name(&parts)),
+            source_epoch: epoch,
             observed_at: at.clone(),
             coverage,
-            advances_epoch: self.newest.is_none(),
+            advances_epoch: true,
             children,
         });
         self.newest = Some(at.moment());
@@ -132,7 +145,8 @@ impl HermesLifecycle {
         Some(SnapshotChild { child_id, state: entry.state, lineage, details })
     }
 
-    /// A status that is not understood: a note on its child, once, and a report.
+    /// A status that is not understood: a note on its child, and a report. The note is made once, and again where a snapshot left the
+    /// child out since: for the projector it says that the child is there, which ends the count of those that did.
     pub(super) fn not_understood(
         &mut self,
         ids: (&str, &str),
@@ -143,8 +157,9 @@ impl HermesLifecycle {
         made.report(ids, refusal.code.as_str(), &refusal.message);
         let base = names::base(ids.0, ids.1);
         match self.children.get_mut(&base) {
-            Some(child) if child.refused.as_ref() == Some(&refusal.message) => {}
+            Some(child) if child.refused.as_ref() == Some(&refusal.message) && !child.left_out => {}
             Some(child) => {
+                child.left_out = false;
                 child.refused = Some(refusal.message.clone());
                 let saying = Saying::of_refusal(&key(ids.0, ids.1), refusal, at);
                 self.emit(&base, (Kind::Diagnostic, None), &saying, Part::Main, made);

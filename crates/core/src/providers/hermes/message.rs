@@ -47,7 +47,7 @@ impl Message {
             Some("snapshot_reconciled") => input(members).map(Self::Input),
             Some("correct_projection") => {
                 let (child_id, session_id) = ids(members)?;
-                let (from, to) = (state(members, "from", "$.from")?, state(members, "to", "$.to")?);
+                let (from, to) = (state(members, "from", "$.from")?, said(members, "to", "$.to")?);
                 let reason = "authoritative_snapshot";
                 Ok(Self::Intent(Intent::CorrectProjection { child_id, session_id, from, to, reason }))
             }
@@ -86,12 +86,17 @@ fn state(members: Members<'_>, name: &str, path: &'static str) -> Result<State, 
     })
 }
 
+/// As [`state`], where Hermes says it.
+fn said(members: Members<'_>, name: &str, path: &'static str) -> Result<State, Refusal> {
+    match state(members, name, path)? {
+        State::Lost => Err(Refusal::new(Code::InvalidState, path, "Hermes has no status that means lost")),
+        state => Ok(state),
+    }
+}
+
 fn input(members: Members<'_>) -> Result<Input, Refusal> {
     let (child_id, session_id) = ids(members)?;
-    let state = state(members, "state", "$.state")?;
-    if state == State::Lost {
-        return Err(Refusal::new(Code::InvalidState, "$.state", "Hermes has no status that means lost"));
-    }
+    let state = said(members, "state", "$.state")?;
     Ok(Input {
         child_id,
         session_id,

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::contract::identity::trim;
+
 /// How the runtime's model was selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -74,7 +76,7 @@ impl Routing<'_> {
     #[must_use]
     pub fn decide(self) -> Decision {
         use RoutingStatus::{Match, Mismatch, Unprofiled};
-        let model = self.runtime_model.filter(|model| !model.trim().is_empty());
+        let model = self.runtime_model.filter(|model| !trim(model).is_empty());
         let (status, reason) = match (self.profile, model, self.selection) {
             (None, None, _) => {
                 (Unprofiled, "the runtime model is not known, and there is no routing profile")
@@ -104,13 +106,22 @@ mod tests {
 
     #[test]
     fn only_an_exact_match_may_delegate() {
-        let names = [None, Some(""), Some(" "), Some("opus"), Some("Opus"), Some("opus "), Some("gpt")];
+        let names = [
+            None,
+            Some(""),
+            Some(" "),
+            Some("\u{feff}"),
+            Some("opus"),
+            Some("Opus"),
+            Some("opus "),
+            Some("gpt"),
+        ];
         let mut matches = 0;
         for runtime_model in names {
             for profile in names {
                 for selection in Selection::ALL {
                     let decision = Routing { runtime_model, selection, profile }.decide();
-                    let is_named = !matches!(runtime_model, None | Some("" | " "));
+                    let is_named = !matches!(runtime_model, None | Some("" | " " | "\u{feff}"));
                     let expected = match profile {
                         None => Unprofiled,
                         Some(profile) if is_named && Some(profile) == runtime_model => Match,
