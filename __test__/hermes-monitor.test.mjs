@@ -73,6 +73,8 @@ function stream() {
   };
 }
 
+const at = (ms) => new Date(Date.now() + ms).toISOString();
+
 test("the status at the opening is there when the monitor is open; then come events and further ones", async (t) => {
   const events = stream();
   const reasons = [];
@@ -351,7 +353,6 @@ test("a first status that is older than the last of the epoch before is without 
   const folder = mkdtempSync(path.join(tmpdir(), "hermes-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "monitor.jsonl");
-  const at = (ms) => new Date(Date.now() + ms).toISOString();
   const before = { observedAt: at(-1000), complete: true, delegations: [delegation("a", "active")] };
   const first = await opened(t, [hermes(() => before)], { journal });
   await first.monitor.close();

@@ -63,6 +63,10 @@ function store() {
   };
 }
 
+const fail = () => {
+  throw new Error("password=hunter22222");
+};
+
 test("the changes add up to the rows, over a session's life", async (t) => {
   const folder = temporary(t);
   const file = path.join(folder, "s.jsonl");
@@ -348,9 +352,6 @@ test("what callbacks throw or reject with is told, and is no unhandled rejection
 test("what is told of it has no secret", async (t) => {
   const folder = temporary(t);
   append(path.join(folder, "s.jsonl"), prompt("s", "p1"));
-  const fail = () => {
-    throw new Error("password=hunter22222");
-  };
   const told = new Map();
   const monitor = await openMonitor({
     sources: [folder, { type: "stream", readable: { [Symbol.asyncIterator]: () => ({ next: fail }) } }],

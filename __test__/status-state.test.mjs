@@ -52,6 +52,10 @@ const shown = ({ source, state, waitingReason, title, evidence }) => ({
 
 const sorted = (list) => list.map(shown).toSorted((a, b) => a.title.localeCompare(b.title));
 
+const run = (...args) => spawnSync(process.execPath, [cli, ...args], { encoding: "utf8" }).stdout;
+
+const of = ({ state, freshness: { stale, reconcile } }) => [state, stale, reconcile];
+
 test("status, readStatus and a monitor show the same of a publisher that lives and of one that is gone", async (t) => {
   const folder = home(t);
   const publisher = openPublisher({ agent: "my-agent", onError: (error) => assert.fail(error) });
@@ -105,8 +109,6 @@ test(
     const folder = home(t);
     // It is closed without a word of its turn.
     spawnSync(process.execPath, [agent, "Sort the attic", "close"]);
-    const run = (...args) => spawnSync(process.execPath, [cli, ...args], { encoding: "utf8" }).stdout;
-    const of = ({ state, freshness: { stale, reconcile } }) => [state, stale, reconcile];
     const once = ["running", false, "unavailable"];
     const { rows } = await readStatus({ home: folder });
     assert.deepEqual(rows.map(of), [once]);

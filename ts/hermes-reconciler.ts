@@ -1,6 +1,6 @@
 // When Hermes is asked for the status of its delegations, and what its answers ask of a host that holds the records itself.
-import { countOption, functionOption, optionFault, optionsArgument } from "./arguments.js";
 import { createHash } from "node:crypto";
+import { countOption, functionOption, optionFault, optionsArgument } from "./arguments.js";
 import { guarded, reporter, safePlacedText, safeText, steadyClock } from "./callbacks.js";
 import { jsonText } from "./contract.js";
 import {
