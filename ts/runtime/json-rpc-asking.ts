@@ -1,7 +1,6 @@
 // Requests of a program over the neutral protocol that wait for an answer, by the name that they have in it. A program may say a request
 // again, or use the name for another one: each of them is answered, and none with what was decided of another.
 import { createHash } from "node:crypto";
-import { thrownText } from "../callbacks.js";
 import { AdapterRequestError } from "./adapter-process.js";
 import type { NativeRequest } from "./driver.js";
 import type { RequestOutcome } from "./semantic-event.js";
@@ -14,7 +13,7 @@ const INVALID_PARAMS = -32602;
 /** One message that has to be answered. */
 export interface Waiting {
   resolve(result: unknown): void;
-  reject(error: Error): void;
+  reject(error: unknown): void;
   /** Resolves when the answer is in the pipe. */
   readonly replied: Promise<void>;
   /** Aborted when the process ends. */
@@ -43,7 +42,7 @@ export class Asking {
   /** The request that the host is told of, while another of its name is open still. */
   #next: { readonly name: string; readonly request: Request } | undefined;
 
-  /** Tells the host with `tell`, which says whether it takes it. `content` is all that the program asks. */
+  /** Tells the host with `tell`, which says whether it takes it, or throws what it is answered with. `content` is all that the program asks. */
   ask(named: NativeRequest, content: unknown, one: Waiting, tell: () => boolean): void {
     const name = nameOf(named);
     const before = this.#open.get(name);
@@ -58,11 +57,11 @@ export class Asking {
     if (before === undefined) this.#open.set(name, request);
     else if (before !== request) this.#next = { name, request };
     one.signal.addEventListener("abort", () => this.#forget(name, request, one), { once: true });
-    let fault: Error | undefined;
+    let fault: unknown;
     try {
       if (!tell()) fault = requestRefused("");
     } catch (error) {
-      fault = invalidParams(thrownText(error));
+      fault = error;
     }
     if (fault !== undefined) {
       this.#forget(name, request, one);
@@ -84,13 +83,7 @@ export class Asking {
       throw new Error("the program does not wait for this answer any more");
     for (const { resolve } of request.waiting) resolve(result);
     const written = Promise.all(Array.from(request.waiting, ({ replied }) => replied));
-    request.sent = written
-      .catch(() => undefined)
-      // Whoever answered goes on first.
-      .then(() => new Promise(setImmediate))
-      .then(() => {
-        if (this.#open.get(name) === request) this.#open.delete(name);
-      });
+    request.sent = this.#leave(name, request, written);
     await written;
   }
 
@@ -109,6 +102,13 @@ export class Asking {
   /** When no answer to a request of this name is on its way; undefined where none is. */
   sent(named: NativeRequest): Promise<void> | undefined {
     return this.#open.get(nameOf(named))?.sent;
+  }
+
+  async #leave(name: string, request: Request, written: Promise<unknown>): Promise<void> {
+    await Promise.allSettled([written]);
+    // Whoever answered goes on first.
+    await new Promise(setImmediate);
+    if (this.#open.get(name) === request) this.#open.delete(name);
   }
 
   #forget(name: string, request: Request, one: Waiting): void {

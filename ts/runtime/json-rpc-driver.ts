@@ -1,5 +1,6 @@
 // The neutral adapter: a program that speaks this package's own protocol, newline-delimited JSON-RPC. docs/runtime.md has its messages.
 import { LifecycleError } from "../error.js";
+import { thrownText } from "../callbacks.js";
 import {
   AdapterProcess,
   AdapterRequestError,
@@ -223,14 +224,23 @@ function requested(
   const capability = isApproval ? "approvals" : "userInput";
   if (!capabilities[capability]) {
     const why = `: the adapter does not advertise ${capability}`;
-    context.warn("capability_unavailable", `a ${method} of the adapter was refused${why}`);
+    context.warn("request_not_advertised", `a ${method} of the adapter was refused${why}`);
     throw requestRefused(why);
   }
-  const asked = { ...paramsOf(method, params), nativeId };
-  const tell = (): boolean =>
-    isApproval
-      ? context.requestApproval(asked as unknown as AdapterApprovalRequest)
-      : context.requestUserInput(asked as unknown as AdapterUserInputRequest);
+  const invalid = (message: string): AdapterRequestError => {
+    context.warn("invalid_request", message);
+    return invalidParams(message);
+  };
+  const asked = { ...paramsOf(method, params, invalid), nativeId };
+  const tell = (): boolean => {
+    try {
+      return isApproval
+        ? context.requestApproval(asked as unknown as AdapterApprovalRequest)
+        : context.requestUserInput(asked as unknown as AdapterUserInputRequest);
+    } catch (error) {
+      throw invalid(thrownText(error));
+    }
+  };
   return new Promise((resolve, reject) =>
     asking.ask(asked, [method, params], { resolve, reject, replied, signal }, tell),
   );
@@ -239,13 +249,17 @@ function requested(
 /** Names that a request may have; what is of a wrong type elsewhere is refused by who opens it. */
 const NAMES = ["nativeTurnId", "scope"] as const;
 
-function paramsOf(method: string, params: unknown): Record<string, unknown> & { readonly scope?: string } {
+function paramsOf(
+  method: string,
+  params: unknown,
+  invalid: (message: string) => Error,
+): Record<string, unknown> & { readonly scope?: string } {
   if (typeof params !== "object" || params === null || Array.isArray(params))
-    throw invalidParams(`the parameters of ${method} must be an object`);
+    throw invalid(`the parameters of ${method} must be an object`);
   const members = params as Record<string, unknown>;
   for (const name of NAMES)
     if (members[name] !== undefined && typeof members[name] !== "string")
-      throw invalidParams(`${name} of ${method} must be text`);
+      throw invalid(`${name} of ${method} must be text`);
   return members;
 }
 
