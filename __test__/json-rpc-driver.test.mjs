@@ -83,9 +83,13 @@ test("what repeats a request gets its answer, and nothing waits afterwards", asy
     send: Array.from({ length: 128 }, () => approval("a", "one")),
     answers: 128,
   });
-  await until("the request", () => session.status().pendingApproval !== null);
-  assert.equal(session.status().pendingRequests, 1);
-  await session.respondToApproval(session.status().pendingApproval.requestId, "deny");
+  // One that comes when the answer is on its way is asked again.
+  await until("the last answer", async () => {
+    const { pendingApproval, pendingRequests, state } = session.status();
+    assert.ok(pendingRequests <= 1);
+    if (pendingApproval !== null) await session.respondToApproval(pendingApproval.requestId, "deny");
+    return state === "idle";
+  });
   await prompted;
   assert.deepEqual(answers(), [Array.from({ length: 128 }, () => ["a", "deny"])]);
   const next = prompt({ send: [approval("b", "two")], answers: 1 });
