@@ -13,6 +13,9 @@ test("requests of the process go to one handler, and each is answered", async ()
       if (method === "throw") throw new Error("password=hunter2 is wrong");
       if (method === "refuse") throw new AdapterRequestError(-32_602, "not so", { a: 1 });
       if (method === "cannot") return 1n;
+      if (method === "function") return () => 1;
+      if (method === "symbol") return Symbol("a");
+      if (method === "toJSON") return { toJSON: () => undefined };
       if (method === "null") throw Object.create(null);
       return new Promise(() => undefined);
     },
@@ -30,7 +33,8 @@ test("requests of the process go to one handler, and each is answered", async ()
     error: { code: -32000, message: "password=[REDACTED] is wrong" },
   });
   assert.deepEqual(await ask("refuse"), { error: { code: -32602, message: "not so", data: { a: 1 } } });
-  assert.deepEqual(await ask("cannot"), { error: { code: -32603, message: "The answer cannot be written" } });
+  for (const method of ["cannot", "function", "symbol", "toJSON"])
+    assert.deepEqual(await ask(method), { error: { code: -32603, message: "The answer cannot be written" } });
   assert.equal((await ask("null")).error.code, -32000);
   const open = [ask("wait"), ask("wait")].map(rejected);
   assert.deepEqual(await ask("give"), { error: { code: -32000, message: "Too many requests are pending" } });

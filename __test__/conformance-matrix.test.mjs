@@ -13,6 +13,8 @@ const REASONS = {
   identity: /the native session id is in a diagnostic/,
   "binding-identity": /the native session that .* would record belongs to/,
   "turn-order": /not told in the order of the harness/,
+  "equal-pieces": /are "ha", and should be "haha"|the pieces of/,
+  failure: /ended as completed, and should have as failed/,
   duplicates: /are "Only Only once\.once\."/,
   late: /Too late\./,
   // In the turn, or just after it: what came in one piece is heard first.
@@ -25,6 +27,8 @@ const REASONS = {
   "dispose-twice": /disposed of already/,
   resume: /are "turn 1\.", and should be "turn 2\."/,
   missing: /opened in the place of the one that is gone/,
+  "broken-resume": /the binding is missing, and should have stayed bound/,
+  "request-ended": /the harness still waits for an answer/,
   approvals: /are "decision: allow", and should be "decision: deny"/,
   "user-input": /are "answer: ", and should be "answer: green"/,
   secrets: /a secret, or a part of one, is in: events/,

@@ -9,6 +9,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { BindingStore, createRuntimeRegistry, openRuntimeSession } from "agent-lifecycle";
 import { FAKE_CAPABILITIES, fakeAdapter, fakeDriver } from "agent-lifecycle/testing";
+import { Held } from "../dist/runtime/held.js";
 
 const NONE = { resume: false, steering: false, abort: false, approvals: false, userInput: false };
 
@@ -235,4 +236,48 @@ test("a script that waits for a prompt does not end before the turn does", async
   // It was not told to dispose of the session, and an idle one keeps nothing alive.
   assert.deepEqual(await once(child, "close"), [0, null]);
   assert.equal(said, "completed\n");
+});
+
+test("a script that waits for a diagnosis does not end before it is given up", async (t) => {
+  const script = `
+    import { createRuntimeRegistry } from "agent-lifecycle";
+    import { fakeAdapter, fakeDriver } from "agent-lifecycle/testing";
+    const { setTimeout: later } = globalThis;
+    globalThis.setTimeout = (call, milliseconds) => later(call, milliseconds / 100);
+    const registry = createRuntimeRegistry({
+      drivers: [{ ...fakeDriver(), diagnose: () => new Promise(() => undefined) }],
+      instances: [{ runtimeInstanceId: "fake", adapterId: "fake", config: fakeAdapter({ turns: [[]] }) }],
+    });
+    const [{ availability, diagnostics }] = await registry.inspect();
+    console.log(availability, diagnostics[0].code);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: path.dirname(import.meta.dirname),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
+  assert.deepEqual(await once(child, "close"), [0, null]);
+  assert.equal(said, "unknown diagnosis_timeout\n");
+});
+
+test("what waits for an answer is bounded in number and in text, and comes in its order", () => {
+  for (const [said, most] of [
+    [undefined, 4096],
+    // 8 Mi units, and a few for each value.
+    [{ kind: "assistant", text: { delta: "x".repeat(2 ** 20) } }, 7],
+    [Array.from({ length: 1024 }, () => "x".repeat(1024)), 7],
+  ]) {
+    const held = new Held(() => true);
+    const done = [];
+    for (let at = 0; at < most; at += 1) held.last(() => done.push(at), said);
+    assert.deepEqual(done, [], "it waits");
+    held.next(() => done.push(most), said);
+    assert.deepEqual(
+      done,
+      Array.from({ length: most + 1 }, (_, at) => at),
+    );
+    held.last(() => done.push("again"), said);
+    assert.equal(done.length, most + 1, "the next ones wait again");
+  }
 });

@@ -72,6 +72,14 @@ const SCENARIOS = {
     says("Done.");
     ends();
   },
+  equal() {
+    says("ha", "ha");
+    ends();
+  },
+  failure() {
+    says("Half.");
+    ends({ subtype: "error_during_execution", is_error: true, errors: ["no more credit"] });
+  },
   // Each message has a name of its own, so all of them can come twice.
   duplicates() {
     const write = process.stdout.write.bind(process.stdout);
@@ -112,6 +120,14 @@ const SCENARIOS = {
   missing() {
     SCENARIOS.resume();
   },
+  "broken-resume"() {
+    SCENARIOS.resume();
+  },
+  async "approval-abort"() {
+    if (turns > 1) return SCENARIOS.busy();
+    await ask({ tool_name: "Bash", input: { command: "true" } });
+    ends({ subtype: "error_during_execution", is_error: true, errors: ["interrupted"] });
+  },
   async approval() {
     const input = { command: "true" };
     const { behavior, updatedInput } = await ask({ tool_name: "Bash", input });
@@ -138,6 +154,12 @@ const SCENARIOS = {
 };
 
 if (fs.existsSync(folder)) fs.writeFileSync(path.join(folder, "pids"), `${process.pid} ${process.ppid}`);
+// As one whose login is gone with its folder.
+if (scenario === "broken-resume" && !fs.existsSync(folder)) {
+  process.stderr.write("Invalid API key\n");
+  await written();
+  process.exit(1);
+}
 if (isResumed && !fs.existsSync(file)) {
   const errors = [`No conversation found with session ID: ${sessionId}`];
   send({ type: "result", subtype: "error_during_execution", is_error: true, num_turns: 0, errors });
@@ -162,7 +184,8 @@ createInterface({ input: process.stdin })
         return answers.get(response.request_id)?.(response.response);
       case "control_request":
         send({ type: "control_response", response: { subtype: "success", request_id: id, response: {} } });
-        if (request.subtype === "interrupt" && isOn)
+        // There it ends when its request has.
+        if (request.subtype === "interrupt" && isOn && scenario !== "approval-abort")
           ends({ subtype: "error_during_execution", is_error: true, errors: ["interrupted"] });
     }
   })

@@ -79,6 +79,14 @@ const SCENARIOS = {
     notify("thread/tokenUsage/updated", { tokenUsage: { total, last: total, modelContextWindow: 1000 } });
     ends();
   },
+  equal() {
+    says("m1", "ha", "ha");
+    ends();
+  },
+  failure() {
+    says("m1", "Half.");
+    ends("failed", { message: "no more credit" });
+  },
   // A piece has no identity of its own: only what has one can be told to be a repeat.
   duplicates() {
     const item = { type: "agentMessage", id: itemId("m1"), text: "" };
@@ -133,6 +141,14 @@ const SCENARIOS = {
   },
   missing() {
     SCENARIOS.resume();
+  },
+  "broken-resume"() {
+    SCENARIOS.resume();
+  },
+  async "approval-abort"(previous) {
+    if (previous !== undefined) return SCENARIOS.busy(previous);
+    await ask("item/commandExecution/requestApproval", { command: "true", cwd: "/", reason: "to try" });
+    ends("interrupted");
   },
   async approval() {
     const { decision } = await ask("item/commandExecution/requestApproval", {
@@ -220,10 +236,14 @@ const METHODS = {
   },
   "turn/interrupt"({ turnId }) {
     if (turnId !== turn?.id) throw Object.assign(new Error("no such turn is on"), { code: -32600 });
-    setImmediate(() => ends("interrupted"));
+    // It ends when its request has.
+    if (scenario !== "approval-abort") setImmediate(() => ends("interrupted"));
     return {};
   },
 };
+
+// As one whose login is gone with its folder.
+if (scenario === "broken-resume" && !fs.existsSync(folder)) process.exit(1);
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {

@@ -1,4 +1,5 @@
 // The messages of newline-delimited JSON-RPC: what a line is, and what is written. Pure.
+import { LifecycleError } from "../error.js";
 
 /** A request of the process. What the handler returns is the result; what it throws is the error. */
 export interface AdapterRequest {
@@ -93,3 +94,21 @@ function rpcError(value: unknown): RpcError | undefined {
 
 /** The codes of JSON-RPC that this package gives for an answer. */
 export const RPC = { methodNotFound: -32_601, internal: -32_603, server: -32_000 } as const;
+
+/**
+ * A result that JSON leaves out would make an answer with neither a result nor an error.
+ *
+ * @throws {LifecycleError} `invalid_value`.
+ */
+export function checkAnswer(answer: { readonly result?: unknown }): void {
+  const { result } = answer;
+  const isLeftOut =
+    typeof result === "function" ||
+    typeof result === "symbol" ||
+    (typeof (result as { toJSON?: unknown } | null | undefined)?.toJSON === "function" &&
+      JSON.stringify(result) === undefined);
+  if (isLeftOut)
+    throw new LifecycleError("invalid_value", "the answer must be a value that JSON can hold", {
+      path: "result",
+    });
+}

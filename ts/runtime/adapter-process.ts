@@ -12,6 +12,7 @@ import {
   AdapterRequestError,
   type Message,
   RPC,
+  checkAnswer,
   readMessage,
 } from "./adapter-messages.js";
 import {
@@ -425,7 +426,7 @@ export class AdapterProcess {
     const { signal } = controller;
     const request: AdapterRequest = Object.freeze({ method, params, nativeId, signal, replied });
     void (async () => onRequest(request))().then(
-      (result) => answer({ result: result ?? null }),
+      (result) => answer({ result: result === undefined ? null : result }),
       (error: unknown) => answer({ error: this.#rpcError(error) }),
     );
   }
@@ -446,6 +447,7 @@ export class AdapterProcess {
       if (this.#end !== undefined) throw this.#overError("respond");
       let number: number | undefined;
       try {
+        checkAnswer(answer);
         number = this.#write({ id, ...answer });
       } catch (error) {
         // What cannot be written is answered all the same, or the process would wait for ever.

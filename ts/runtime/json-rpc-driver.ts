@@ -1,5 +1,6 @@
 // The neutral adapter: a program that speaks this package's own protocol, newline-delimited JSON-RPC. docs/runtime.md has its messages.
 import { LifecycleError } from "../error.js";
+import { thrownText } from "../callbacks.js";
 import {
   AdapterProcess,
   AdapterRequestError,
@@ -20,7 +21,8 @@ import {
   type NativeSessionState,
   type RuntimeDriver,
 } from "./driver.js";
-import { ProtocolError } from "./errors.js";
+import { ProtocolError, type RuntimePhase } from "./errors.js";
+import { Asking, invalidParams, requestRefused } from "./json-rpc-asking.js";
 import type { Observed, ObservedPlace } from "./observation.js";
 
 /** What a neutral adapter is. Its program, arguments and environment are the instance's configuration. */
@@ -37,21 +39,12 @@ const PROTOCOL_VERSION = 1;
 /** Codes of errors that the program answers with. */
 const SESSION_MISSING = -32004;
 const SESSION_BROKEN = -32005;
-/** Codes that its own requests are answered with. */
-const REQUEST_REFUSED = -32001;
-const REQUEST_ENDED = -32002;
-
-interface Asking {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-  readonly replied: Promise<void>;
-}
 
 /** One live session: its process, and the requests of the program that wait for an answer. */
 interface Session {
   readonly process: AdapterProcess;
   native: NativeSessionState;
-  readonly asking: Map<string, Asking>;
+  readonly asking: Asking;
 }
 
 /** A driver for programs that speak the neutral protocol. */
@@ -110,8 +103,12 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
         source,
         capabilityScope,
       });
-      const { nativeTurnId } = objectOf(accepted, "the answer to turn/prompt");
-      return typeof nativeTurnId === "string" ? { nativeTurnId } : {};
+      const { nativeTurnId } = objectOf(accepted, "the answer to turn/prompt", "prompt");
+      if (typeof nativeTurnId === "string") return { nativeTurnId };
+      // Without its id the turn would have no end. One that is left out comes with `turn_started`.
+      if (nativeTurnIds && nativeTurnId !== undefined)
+        throw violation("nativeTurnId in the answer to turn/prompt must be text, or be left out", "prompt");
+      return {};
     },
     ...(capabilities.steering && {
       async steer({ process }: Session, { text, source, capabilityScope }: AdapterPrompt) {
@@ -125,20 +122,13 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
     }),
     ...(capabilities.approvals && {
       respondToApproval: (session: Session, request: NativeRequest, decision: string) =>
-        answer(session, request, { decision }),
+        session.asking.answer(request, { decision }),
     }),
     ...(capabilities.userInput && {
       respondToUserInput: (session: Session, request: NativeRequest, answers: UserInputAnswers) =>
-        answer(session, request, { answers }),
+        session.asking.answer(request, { answers }),
     }),
-    requestEnded(session, request, outcome) {
-      const asking = take(session, request);
-      asking?.reject(
-        new AdapterRequestError(REQUEST_ENDED, `the request ended without an answer: ${outcome}`, {
-          outcome,
-        }),
-      );
-    },
+    requestEnded: ({ asking }, request, outcome) => asking.ended(request, outcome),
     async dispose({ process }) {
       await process.release();
     },
@@ -147,7 +137,7 @@ export function jsonRpcDriver(options: JsonRpcDriverOptions): RuntimeDriver<Sess
 
 async function start(context: AdapterContext, capabilities: AdapterCapabilities): Promise<Session> {
   let session: Session | undefined;
-  const asking: Session["asking"] = new Map();
+  const asking = new Asking();
   const process = await context.startProcess({
     command: String(context.config["command"]),
     args: textsOf(context.config, "args"),
@@ -157,8 +147,8 @@ async function start(context: AdapterContext, capabilities: AdapterCapabilities)
       const said = await starting.request("initialize", { protocolVersion: PROTOCOL_VERSION });
       checkHandshake(said, capabilities);
     },
-    onNotification: (notification) => notified(context, session, notification),
-    onRequest: (request) => requested(context, asking, request),
+    onNotification: (notification) => notified(context, session, asking, notification),
+    onRequest: (request) => requested(context, capabilities, asking, request),
   });
   session = { process, native: {}, asking };
   return session;
@@ -193,6 +183,7 @@ function checkHandshake(said: unknown, capabilities: AdapterCapabilities): void 
 function notified(
   context: AdapterContext,
   session: Session | undefined,
+  asking: Asking,
   { method, params }: AdapterNotification,
 ): unknown {
   const said = objectOf(params ?? {}, `the parameters of ${method}`);
@@ -201,8 +192,13 @@ function notified(
       return context.observe(said as unknown as ObservedPlace & Observed);
     case "turn/ended":
       return context.terminal(said as unknown as AdapterTerminal);
-    case "request/cleared":
-      return context.requestCleared(said as unknown as NativeRequest);
+    case "request/cleared": {
+      const cleared = said as unknown as NativeRequest;
+      const sent = asking.sent(cleared);
+      return sent === undefined
+        ? context.requestCleared(cleared)
+        : sent.then(() => context.requestCleared(cleared));
+    }
     case "session/changed":
       if (session === undefined) return undefined;
       session.native = stateOf(said);
@@ -218,43 +214,54 @@ function notified(
 /** The reply is what the promise gives: it waits for whoever answers. */
 function requested(
   context: AdapterContext,
-  asking: Session["asking"],
-  request: AdapterRequest,
+  capabilities: AdapterCapabilities,
+  asking: Asking,
+  { method, params, nativeId, replied, signal }: AdapterRequest,
 ): Promise<unknown> {
-  const params = objectOf(request.params ?? {}, `the parameters of ${request.method}`);
-  const asked = { ...params, nativeId: request.nativeId };
-  const isApproval = request.method === "approval/request";
-  if (!isApproval && request.method !== "input/request") {
-    throw new AdapterRequestError(-32601, `the protocol has no request ${request.method.slice(0, 100)}`);
+  const isApproval = method === "approval/request";
+  if (!isApproval && method !== "input/request")
+    throw new AdapterRequestError(-32601, `the protocol has no request ${method.slice(0, 100)}`);
+  const capability = isApproval ? "approvals" : "userInput";
+  if (!capabilities[capability]) {
+    const why = `: the adapter does not advertise ${capability}`;
+    context.warn("request_not_advertised", `a ${method} of the adapter was refused${why}`);
+    throw requestRefused(why);
   }
-  return new Promise((resolve, reject) => {
-    const key = nameOf(asked);
-    asking.set(key, { resolve, reject, replied: request.replied });
-    request.signal.addEventListener("abort", () => asking.delete(key), { once: true });
-    const isTaken = isApproval
-      ? context.requestApproval(asked as unknown as AdapterApprovalRequest)
-      : context.requestUserInput(asked as unknown as AdapterUserInputRequest);
-    if (isTaken) return;
-    asking.delete(key);
-    reject(new AdapterRequestError(REQUEST_REFUSED, "the host does not take this request"));
-  });
+  const invalid = (message: string): AdapterRequestError => {
+    context.warn("invalid_request", message);
+    return invalidParams(message);
+  };
+  const asked = { ...paramsOf(method, params, invalid), nativeId };
+  const tell = (): boolean => {
+    try {
+      return isApproval
+        ? context.requestApproval(asked as unknown as AdapterApprovalRequest)
+        : context.requestUserInput(asked as unknown as AdapterUserInputRequest);
+    } catch (error) {
+      throw invalid(thrownText(error));
+    }
+  };
+  return new Promise((resolve, reject) =>
+    asking.ask(asked, [method, params], { resolve, reject, replied, signal }, tell),
+  );
 }
 
-async function answer(session: Session, request: NativeRequest, result: unknown): Promise<void> {
-  const asking = take(session, request);
-  if (asking === undefined) throw new Error("the program does not wait for this answer any more");
-  asking.resolve(result);
-  await asking.replied;
-}
+/** Names that a request may have; what is of a wrong type elsewhere is refused by who opens it. */
+const NAMES = ["nativeTurnId", "scope"] as const;
 
-function take({ asking }: Session, request: NativeRequest): Asking | undefined {
-  const key = nameOf(request);
-  const found = asking.get(key);
-  asking.delete(key);
-  return found;
+function paramsOf(
+  method: string,
+  params: unknown,
+  invalid: (message: string) => Error,
+): Record<string, unknown> & { readonly scope?: string } {
+  if (typeof params !== "object" || params === null || Array.isArray(params))
+    throw invalid(`the parameters of ${method} must be an object`);
+  const members = params as Record<string, unknown>;
+  for (const name of NAMES)
+    if (members[name] !== undefined && typeof members[name] !== "string")
+      throw invalid(`${name} of ${method} must be text`);
+  return members;
 }
-
-const nameOf = ({ scope, nativeId }: NativeRequest): string => JSON.stringify([scope, nativeId]);
 
 /** What the program said of its session; what is of a wrong type is refused by the store. */
 function stateOf(said: unknown): NativeSessionState {
@@ -297,11 +304,11 @@ function environmentOf(config: AdapterConfig): Record<string, string> {
 const textsOf = (config: AdapterConfig, name: string): readonly string[] =>
   (config[name] ?? []) as readonly string[];
 
-function objectOf(value: unknown, what: string): Record<string, unknown> {
+function objectOf(value: unknown, what: string, phase?: RuntimePhase): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw violation(`${what} must be an object`);
+  throw violation(`${what} must be an object`, phase);
 }
 
-const violation = (message: string): ProtocolError =>
-  new ProtocolError("protocol_violation", message, { phase: "start" });
+const violation = (message: string, phase: RuntimePhase = "start"): ProtocolError =>
+  new ProtocolError("protocol_violation", message, { phase });

@@ -243,9 +243,9 @@ async function inspectionOf(instance: RuntimeInstance): Promise<RuntimeInstanceI
   let version: string | null = null;
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
+  // It keeps the script alive: a diagnosis that hangs may wait for nothing that would.
   const silence = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), DIAGNOSE_MS);
-    timer.unref();
   });
   try {
     if (driver.diagnose !== undefined) {

@@ -132,6 +132,34 @@ const turnOrder = broken(
   }),
 );
 
+const equalPieces = broken(
+  "equal-pieces",
+  "takes a piece that is equal to the one before for a repeat",
+  driverIn((context) => {
+    let last = "";
+    return {
+      ...context,
+      observe(observation) {
+        const said = JSON.stringify(observation);
+        const isRepeat = said === last && "text" in observation && observation.nativeEventId === undefined;
+        last = said;
+        if (!isRepeat) context.observe(observation);
+      },
+    };
+  }),
+);
+
+const failure = brokenHarness("failure", "takes each end of a turn for its completion", (script, name) =>
+  name === "failure"
+    ? {
+        ...script,
+        turns: script.turns.map((steps) =>
+          steps.map((step) => ("end" in step ? { end: { status: "completed" } } : step)),
+        ),
+      }
+    : script,
+);
+
 const duplicates = broken(
   "duplicates",
   "drops the ids of messages",
@@ -233,6 +261,26 @@ const missing = broken(
   })),
 );
 
+const brokenResume = broken(
+  "broken-resume",
+  "takes each failure to resume for a native session that is gone",
+  driverWith(({ resumeSession }) => ({
+    async resumeSession(context: AdapterContext, native: Native) {
+      try {
+        return await resumeSession(context, native);
+      } catch {
+        throw new NativeSessionError("missing", "gone", "the session could not be resumed");
+      }
+    },
+  })),
+);
+
+const requestEnded = broken(
+  "request-ended",
+  "leaves the harness waiting for an answer that will not come",
+  driverWith(() => ({ requestEnded: () => undefined })),
+);
+
 const approvals = broken(
   "approvals",
   "answers each request with the same decision",
@@ -276,6 +324,8 @@ export const BROKEN_ADAPTERS: readonly BrokenAdapter[] = Object.freeze([
   identity,
   bindingIdentity,
   turnOrder,
+  equalPieces,
+  failure,
   duplicates,
   late,
   malformed,
@@ -287,7 +337,9 @@ export const BROKEN_ADAPTERS: readonly BrokenAdapter[] = Object.freeze([
   disposeTwice,
   resume,
   missing,
+  brokenResume,
   approvals,
+  requestEnded,
   userInput,
   secrets,
 ]);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import readline from "node:readline";
-import type { FakeAdapterScript, FakeStep } from "./fake-script.js";
+import { type FakeAdapterScript, type FakeStep, REFUSED } from "./fake-script.js";
 
 interface Message {
   readonly id?: string | number;
@@ -71,6 +71,10 @@ class FakeAdapter {
   async #serve(id: string | number, method: string, params: Record<string, unknown>): Promise<void> {
     switch (method) {
       case "initialize":
+        if (this.#isRefused()) {
+          process.stderr.write("the login was refused\n");
+          return exit(1);
+        }
         await this.#play(this.#script.start ?? []);
         return this.#respond(id, {
           protocolVersion: PROTOCOL_VERSION,
@@ -93,6 +97,11 @@ class FakeAdapter {
       default:
         this.#refuse(id, METHOD_NOT_FOUND, "the fake does not know this method");
     }
+  }
+
+  #isRefused(): boolean {
+    const { sessions } = this.#script;
+    return sessions !== undefined && fs.existsSync(path.join(sessions, REFUSED));
   }
 
   #make(): void {

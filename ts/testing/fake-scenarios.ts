@@ -1,9 +1,10 @@
 // The fake adapter in each scenario of the conformance suite.
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
+import path from "node:path";
 import type { Observed, ObservedPlace } from "../runtime/observation.js";
 import { FAKE_CAPABILITIES, fakeAdapter } from "./fake.js";
-import type { FakeAdapterScript, FakeStep } from "./fake-script.js";
+import { type FakeAdapterScript, type FakeApproval, type FakeStep, REFUSED } from "./fake-script.js";
 import type { ConformanceScenario, ConformanceScenarios, ScenarioSetup } from "./scenario.js";
 
 type Script = Omit<FakeAdapterScript, "capabilities" | "nativeTurnIds" | "sessions">;
@@ -49,11 +50,23 @@ const PLAIN: FakeStep[] = [
 
 const COUNTS: FakeStep[] = [...says("m1", "turn {turns}."), COMPLETED];
 
+const ASKED: FakeApproval = {
+  kind: "command",
+  title: "Run a program",
+  arguments: { command: ["true"] },
+  decisions: [
+    { id: "allow", label: "Allow" },
+    { id: "deny", label: "Deny" },
+  ],
+};
+
 const SECRET = "{env.CONFORMANCE_TOKEN}";
 
 /** What the fake does in each scenario. */
 export const FAKE_SCRIPTS: { readonly [Name in ConformanceScenario]: Script } = {
   plain: { turns: [PLAIN] },
+  equal: { turns: [[...says("m1", "ha", "ha"), COMPLETED]] },
+  failure: { turns: [[...says("m1", "Half."), { end: { status: "failed", message: "no more credit" } }]] },
   duplicates: { turns: [twice([...says("m1", "Only ", "once."), COMPLETED])] },
   late: {
     turns: [
@@ -104,19 +117,19 @@ export const FAKE_SCRIPTS: { readonly [Name in ConformanceScenario]: Script } = 
   },
   resume: { turns: [COUNTS] },
   missing: { turns: [COUNTS] },
+  "broken-resume": { turns: [COUNTS] },
+  "approval-abort": {
+    abort: "ignore",
+    turns: [
+      [{ approval: ASKED }, { end: { status: "interrupted" } }],
+      [...says("m1", "After."), COMPLETED],
+    ],
+  },
   approval: {
     turns: [
       [
         {
-          approval: {
-            kind: "command",
-            title: "Run a program",
-            arguments: { command: ["true"] },
-            decisions: [
-              { id: "allow", label: "Allow" },
-              { id: "deny", label: "Deny" },
-            ],
-          },
+          approval: ASKED,
         },
         ...says("m1", "decision: {answer}"),
         COMPLETED,
@@ -183,7 +196,11 @@ export function fakeScenarios(
       return {
         config: fakeAdapter(change(whole, name as ConformanceScenario), { CONFORMANCE_TOKEN: token }),
         secrets: [token],
-        between: () => fs.rmSync(folder, { recursive: true }),
+        // A fake that finds this does not start.
+        between: () =>
+          name === "broken-resume"
+            ? fs.writeFileSync(path.join(folder, REFUSED), "")
+            : fs.rmSync(folder, { recursive: true }),
       };
     };
     return [name, make];

@@ -53,6 +53,9 @@ export interface FakeApproval {
   readonly decisions: readonly ApprovalDecision[];
 }
 
+/** A file of this name in the folder of the sessions makes the fake exit before it is ready, as one whose login is refused. */
+export const REFUSED = "login-refused";
+
 /** The behaviour of a fake adapter. */
 export interface FakeAdapterScript {
   /** What it says of itself; each is false by default. A driver over it must say the same. */

@@ -7,6 +7,8 @@
 export const SCENARIOS = {
   plain:
     'each turn says "Hello, world.", in more than one piece where the protocol has pieces; calls a tool once, which succeeds; says "Done."; and completes',
+  equal: 'each turn says "haha", in the pieces "ha" and "ha" where the protocol has pieces, and completes',
+  failure: 'each turn says "Half." and fails, by the word of the harness',
   duplicates:
     'each turn says "Only once." and completes; every message that the protocol lets a client recognise as a repeat comes twice, the end of the turn too',
   late: 'the first turn says "First." and completes. In the second, once it was accepted, more text of the first turn comes, and the end of the first turn again; then it says "Second." and completes',
@@ -19,6 +21,10 @@ export const SCENARIOS = {
     'native sessions outlive the process. Each turn says "turn <n>.", where n counts the turns of its native session, and completes',
   missing:
     "as `resume`; what `between` does, or the harness by itself, makes the first native session vanish when its live session has ended",
+  "broken-resume":
+    "as `resume`; what `between` does, or the harness by itself, makes every later start fail before the harness could say anything of the native session: it exits, or its login is refused",
+  "approval-abort":
+    'the first turn asks for leave and waits; when it is cancelled it ends only after the request was refused or answered to the harness; further ones say "After." and complete',
   approval:
     'each turn asks for leave, with at least two decisions, and then says "decision: <id>" with the id of the decision that the harness was given, in the words of the driver; and completes',
   input:
@@ -37,7 +43,7 @@ export interface ScenarioSetup {
   readonly config: Readonly<Record<string, unknown>>;
   /** `secrets`: the texts that must be seen nowhere, of 8 UTF-16 code units or more each. */
   readonly secrets?: readonly string[] | undefined;
-  /** `missing`: runs when the first live session has ended, with the id of its native session. */
+  /** `missing` and `broken-resume`: runs when the first live session has ended, with the id of its native session. */
   readonly between?: ((nativeSessionId: string) => void | Promise<void>) | undefined;
 }
 

@@ -56,4 +56,22 @@ const missing: RuleDefinition = {
   },
 };
 
-export const DURABILITY_RULES: readonly RuleDefinition[] = [resume, missing];
+const brokenResume: RuleDefinition = {
+  id: "broken-resume",
+  title: "a harness that does not start says nothing of the native session, and the binding stays as it was",
+  scenario: "broken-resume",
+  exempt: needs("resume"),
+  async run(bench) {
+    await turn(await bench.open(), "completed", "turn 1.");
+    const { nativeSessionId } = await bench.binding();
+    check(nativeSessionId !== undefined, "after a turn there is no native session id");
+    await bench.restart();
+    await bench.setup.between?.(nativeSessionId);
+    await rejection(bench.open(), "opening a session whose harness does not start");
+    const { state, nativeSessionId: recorded } = await bench.binding();
+    check(state === "bound", `the binding is ${state}, and should have stayed bound`);
+    check(recorded === nativeSessionId, "the binding records another native session id");
+  },
+};
+
+export const DURABILITY_RULES: readonly RuleDefinition[] = [resume, missing, brokenResume];

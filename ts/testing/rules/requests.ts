@@ -1,7 +1,7 @@
 // Rules of what the harness asks, and of what it is never to be quoted with.
 import { thrownText } from "../../callbacks.js";
 import { type Trial, check } from "../bench.js";
-import { type RuleDefinition, checkText, needs, rejection } from "./rule.js";
+import { type RuleDefinition, checkText, needs, rejection, turn } from "./rule.js";
 
 const approvals: RuleDefinition = {
   id: "approvals",
@@ -32,6 +32,29 @@ const approvals: RuleDefinition = {
     check(trial.of("approval_resolved").length === 1, "the end of the request is not told once");
     const again = await rejection(session.respondToApproval!(requestId, id), "a second decision");
     check(again.code === "already_resolved", `a second decision was refused with ${String(again.code)}`);
+  },
+};
+
+const requestEnded: RuleDefinition = {
+  id: "request-ended",
+  title: "a request that is open when its turn is aborted is refused to the harness",
+  scenario: "approval-abort",
+  exempt: (driver) => needs("approvals")(driver) ?? needs("abort")(driver),
+  async run(bench) {
+    const trial = await bench.open();
+    const { session } = trial;
+    const prompted = session.prompt({ text: "conformance" });
+    await trial.until(() => trial.of("approval_requested").length === 1);
+    await session.abort();
+    const { status } = await prompted;
+    check(status === "interrupted", `the turn ended as ${status}`);
+    const [end] = trial.of("turn_completed");
+    check(
+      end?.confirmed === true,
+      "the harness still waits for an answer: the turn was not ended by its word",
+    );
+    check(trial.of("approval_resolved").length === 1, "the end of the request is not told once");
+    await turn(trial, "completed", "After.");
   },
 };
 
@@ -110,4 +133,4 @@ function fragments(secret: string): string[] {
   return Array.from({ length: count }, (_, at) => secret.slice(at, at + FRAGMENT));
 }
 
-export const REQUEST_RULES: readonly RuleDefinition[] = [approvals, userInput, secrets];
+export const REQUEST_RULES: readonly RuleDefinition[] = [approvals, requestEnded, userInput, secrets];

@@ -45,6 +45,30 @@ function checkDeltas(trial: Trial, turnId: string): void {
   }
 }
 
+const equalPieces: RuleDefinition = {
+  id: "equal-pieces",
+  title: "two pieces that are equal and follow each other are both told",
+  scenario: "equal",
+  async run(bench) {
+    const trial = await bench.open();
+    for (let turns = 1; turns <= 2; turns += 1) {
+      const { turnId } = await turn(trial, "completed", "haha");
+      checkDeltas(trial, turnId);
+    }
+  },
+};
+
+const failure: RuleDefinition = {
+  id: "failure",
+  title: "a turn that the harness says has failed is told as failed, and the session goes on",
+  scenario: "failure",
+  async run(bench) {
+    const trial = await bench.open();
+    await turn(trial, "failed", "Half.");
+    await turn(trial, "failed", "Half.");
+  },
+};
+
 const duplicates: RuleDefinition = {
   id: "duplicates",
   title: "what the harness says twice is told once, and what it says again in another turn is told again",
@@ -133,4 +157,13 @@ function checkCut(trial: Trial, turnId: string, said: string): void {
   check(isCut, "a message that was cut is not said to be");
 }
 
-export const TURN_RULES: readonly RuleDefinition[] = [turnOrder, duplicates, late, malformed, crash, partial];
+export const TURN_RULES: readonly RuleDefinition[] = [
+  turnOrder,
+  equalPieces,
+  failure,
+  duplicates,
+  late,
+  malformed,
+  crash,
+  partial,
+];

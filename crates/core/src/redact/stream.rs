@@ -9,6 +9,8 @@ use super::{REDACTED, Redactor, Span, assign, settle, tail};
 
 /// How much text may wait for its continuation.
 const HOLD: usize = 4096;
+/// More memory than this is given back after each piece: a stream may be open for long after its largest one.
+const MOST_CAPACITY: usize = 4 * HOLD;
 /// How much of a run that holds no secret yet goes on waiting when too much waits.
 const KEEP: usize = 1024;
 /// How much of either end of an open secret is kept as the context of what follows.
@@ -39,6 +41,14 @@ impl StreamRedactor {
 
     /// Takes the next piece; the result is the text that is safe to show now, after what was shown before.
     pub fn push(&mut self, piece: &str) -> String {
+        let out = self.take(piece);
+        if self.held.capacity() > MOST_CAPACITY {
+            self.held.shrink_to(HOLD);
+        }
+        out
+    }
+
+    fn take(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let spans = self.redactor.spans(&self.held, !self.started, false);
         let open = self.open_from(&spans);
@@ -137,5 +147,23 @@ impl StreamRedactor {
         self.held.drain(..from);
         self.spent = self.held.len();
         self.started = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_piece_is_not_held_when_it_was_shown() {
+        let redactor = Arc::new(Redactor::default());
+        for piece in
+            ["word ".repeat(200_000), "x".repeat(1_000_000), format!("password={}", "y".repeat(1_000_000))]
+        {
+            let mut stream = StreamRedactor::new(redactor.clone());
+            let shown = stream.push(&piece);
+            assert!(!shown.is_empty());
+            assert!(stream.held.capacity() <= MOST_CAPACITY, "{} bytes are held", stream.held.capacity());
+        }
     }
 }
