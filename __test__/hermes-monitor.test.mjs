@@ -9,7 +9,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { openMonitor } from "agent-lifecycle";
 
 const entry = path.join(import.meta.dirname, "..", "index.js");
-const now = () => new Date().toISOString();
+const ago = (ms) => new Date(Date.now() - ms).toISOString();
+const now = () => ago(0);
 const delegation = (child_id, status, rest) => ({ child_id, session_id: "s", status, ...rest });
 const event = (type, child_id, rest) => ({
   type: `subagent.${type}`,
@@ -351,11 +352,10 @@ test("a first status that is older than the last of the epoch before is without 
   const folder = mkdtempSync(path.join(tmpdir(), "hermes-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "monitor.jsonl");
-  const at = (ms) => new Date(Date.now() + ms).toISOString();
-  const before = { observedAt: at(-1000), complete: true, delegations: [delegation("a", "active")] };
+  const before = { ...status([delegation("a", "active")]), observedAt: ago(1000) };
   const first = await opened(t, [hermes(() => before)], { journal });
   await first.monitor.close();
-  const answers = [{ ...before, observedAt: at(-60_000) }, before];
+  const answers = [{ ...before, observedAt: ago(60_000) }, before];
   const fetchStatus = () => answers.shift() ?? status([delegation("a", "waiting")]);
   const second = await opened(t, [hermes(fetchStatus, { sourceEpoch: "2", intervalMs: 10 })], { journal });
   await until("the epoch is entered", () => second.states()["a@s"] === "waiting");

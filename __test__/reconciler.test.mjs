@@ -155,7 +155,7 @@ test("a clock that fails is told of once, and every call settles", async (t) => 
     assert.equal(await reconciler.reconcileIfDue(), undefined);
     await reconciler.close();
     assert.deepEqual(
-      told.map(({ code, message }) => [code, /^clock failed/u.test(message)]),
+      told.map(({ code, message }) => [code, message.startsWith("clock failed")]),
       [["callback_failed", true]],
       String(broken),
     );
