@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { setTimeout as wait } from "node:timers/promises";
 import { openMonitor } from "agent-lifecycle";
 
@@ -338,14 +339,17 @@ test("while the status is fetched no more than 1,024 events are kept, and none i
   await until("the rest", () => monitor.rows().length === 1500);
 });
 
-test("a status that hangs does not keep a script alive", async () => {
+test("a status that hangs does not keep a script alive, nor end it in the middle of its wait", async () => {
   const source = `{ type: "hermes", source: "h", sourceEpoch: "1", fetchStatus: () => new Promise(() => {}), deadlineMs: 3600000 }`;
-  const script = `require(${JSON.stringify(entry)}).openMonitor({ sources: [${source}] });`;
-  const child = spawn(process.execPath, ["-e", script], { stdio: "ignore" });
+  const script = `
+    import entry from ${JSON.stringify(pathToFileURL(entry).href)};
+    const monitor = await entry.openMonitor({ sources: [${source}] });
+    process.exitCode = monitor.rows().length === 0 ? 7 : 8;`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });
   const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
   const [exit, killed] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
   clearTimeout(timer);
-  assert.deepEqual([exit, killed], [0, null]);
+  assert.deepEqual([exit, killed], [7, null]);
 });
 
 test("a first status that is older than the last of the epoch before is without effect, and the next enters", async (t) => {
