@@ -5,11 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { setTimeout as wait } from "node:timers/promises";
 import { openMonitor } from "agent-lifecycle";
 
 const entry = path.join(import.meta.dirname, "..", "index.js");
-const now = () => new Date().toISOString();
+const ago = (ms) => new Date(Date.now() - ms).toISOString();
+const now = () => ago(0);
 const delegation = (child_id, status, rest) => ({ child_id, session_id: "s", status, ...rest });
 const event = (type, child_id, rest) => ({
   type: `subagent.${type}`,
@@ -72,8 +74,6 @@ function stream() {
     },
   };
 }
-
-const at = (ms) => new Date(Date.now() + ms).toISOString();
 
 test("the status at the opening is there when the monitor is open; then come events and further ones", async (t) => {
   const events = stream();
@@ -339,24 +339,27 @@ test("while the status is fetched no more than 1,024 events are kept, and none i
   await until("the rest", () => monitor.rows().length === 1500);
 });
 
-test("a status that hangs does not keep a script alive", async () => {
+test("a status that hangs does not keep a script alive, nor end it in the middle of its wait", async () => {
   const source = `{ type: "hermes", source: "h", sourceEpoch: "1", fetchStatus: () => new Promise(() => {}), deadlineMs: 3600000 }`;
-  const script = `require(${JSON.stringify(entry)}).openMonitor({ sources: [${source}] });`;
-  const child = spawn(process.execPath, ["-e", script], { stdio: "ignore" });
+  const script = `
+    import entry from ${JSON.stringify(pathToFileURL(entry).href)};
+    const monitor = await entry.openMonitor({ sources: [${source}] });
+    process.exitCode = monitor.rows().length === 0 ? 7 : 8;`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" });
   const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
   const [exit, killed] = await new Promise((resolve) => child.on("exit", (...how) => resolve(how)));
   clearTimeout(timer);
-  assert.deepEqual([exit, killed], [0, null]);
+  assert.deepEqual([exit, killed], [7, null]);
 });
 
 test("a first status that is older than the last of the epoch before is without effect, and the next enters", async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), "hermes-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const journal = path.join(folder, "monitor.jsonl");
-  const before = { observedAt: at(-1000), complete: true, delegations: [delegation("a", "active")] };
+  const before = { ...status([delegation("a", "active")]), observedAt: ago(1000) };
   const first = await opened(t, [hermes(() => before)], { journal });
   await first.monitor.close();
-  const answers = [{ ...before, observedAt: at(-60_000) }, before];
+  const answers = [{ ...before, observedAt: ago(60_000) }, before];
   const fetchStatus = () => answers.shift() ?? status([delegation("a", "waiting")]);
   const second = await opened(t, [hermes(fetchStatus, { sourceEpoch: "2", intervalMs: 10 })], { journal });
   await until("the epoch is entered", () => second.states()["a@s"] === "waiting");

@@ -7,9 +7,9 @@ import { settled } from "./support/reconciler.mjs";
 
 const record = (childId, state, more = {}) => ({ childId, sessionId: "s", state, ...more });
 /** Each is observed a second after the one before, where it does not say when. */
-let elapsed = 0;
+let second = 0;
 const time = (seconds) => new Date(Date.parse("2026-05-17T12:00:00Z") + seconds * 1000).toISOString();
-const snapshot = (delegations, complete = true, observedAt = time((elapsed += 1))) => ({
+const snapshot = (delegations, complete = true, observedAt = time((second += 1))) => ({
   observedAt,
   complete,
   delegations: Object.entries(delegations).map(([child_id, status]) => ({
@@ -42,10 +42,6 @@ function made(t, options = {}) {
   };
   return { reconciler, requests, reconciled, told, records, answered, pass: (ms) => (now += ms) };
 }
-
-const momentAt = (fraction) => `2026-05-17T12:00:01${fraction}Z`;
-
-const written = (value) => ({ complete: false, toJSON: () => value });
 
 test("it is one function, from both entries", () => {
   assert.equal(hermes.createHermesDelegationReconciler, createHermesDelegationReconciler);
@@ -206,29 +202,25 @@ test("what onReconciled throws is told and costs nothing; a clock may be an obje
   assert.notEqual(await answered(reconciler.reconcileIfDue(), snapshot({ a: "failed" })), undefined);
 });
 
+const at = (fraction) => `2026-05-17T12:00:01${fraction}Z`;
+
 test("a snapshot that was seen before, or is older than the last, has no effect and counts no miss", async (t) => {
   const named = { b: "running" };
-  for (const [what, second] of [
-    ["the same", snapshot(named, true, momentAt(".5"))],
+  for (const [what, next] of [
+    ["the same", snapshot(named, true, at(".5"))],
     ["older by a second", snapshot(named, true, "2026-05-17T12:00:00.5Z")],
-    ["older by a nanosecond", snapshot(named, true, momentAt(".499999999"))],
-    ["older without a fraction", snapshot(named, true, momentAt(""))],
-    ["older, and it would correct", snapshot({ a: "failed", b: "exploded" }, true, momentAt(".4"))],
+    ["older by a nanosecond", snapshot(named, true, at(".499999999"))],
+    ["older without a fraction", snapshot(named, true, at(""))],
+    ["older, and it would correct", snapshot({ a: "failed", b: "exploded" }, true, at(".4"))],
   ]) {
     const { reconciler, told, reconciled, answered } = made(t);
     const nothing = { inputs: [], intents: [] };
-    const first = await answered(
-      reconciler.sessionOpened(),
-      snapshot({ b: "running" }, true, momentAt(".5")),
-    );
+    const first = await answered(reconciler.sessionOpened(), snapshot({ b: "running" }, true, at(".5")));
     assert.deepEqual([first.inputs.length, first.intents], [1, []], what);
-    assert.deepEqual(await answered(reconciler.reconnected(), second), nothing, what);
+    assert.deepEqual(await answered(reconciler.reconnected(), next), nothing, what);
     assert.deepEqual([reconciled.length, told], [2, []], what);
     // The next one that is newer is the second miss of `a`.
-    const { intents } = await answered(
-      reconciler.reconnected(),
-      snapshot(named, true, momentAt(".500000001")),
-    );
+    const { intents } = await answered(reconciler.reconnected(), snapshot(named, true, at(".500000001")));
     assert.deepEqual(
       intents.map(({ kind, childId }) => [kind, childId]),
       [["mark_stale_unknown", "a"]],
@@ -239,15 +231,16 @@ test("a snapshot that was seen before, or is older than the last, has no effect 
 
 test("another snapshot of the same time counts", async (t) => {
   const { reconciler, answered } = made(t);
-  const at = "2026-05-17T12:00:01Z";
-  await answered(reconciler.sessionOpened(), snapshot({ a: "running" }, true, at));
-  const { intents } = await answered(reconciler.reconnected(), snapshot({ a: "failed" }, true, at));
+  await answered(reconciler.sessionOpened(), snapshot({ a: "running" }, true, at("")));
+  const { intents } = await answered(reconciler.reconnected(), snapshot({ a: "failed" }, true, at("")));
   assert.equal(intents[0].to, "failed");
 });
 
 test("a snapshot is read once, as JSON would write it", async (t) => {
   const { reconciler, answered } = made(t);
-  assert.deepEqual((await answered(reconciler.sessionOpened(), written(snapshot({})))).intents, []);
+  const written = snapshot({});
+  const answer = { complete: false, toJSON: () => written };
+  assert.deepEqual((await answered(reconciler.sessionOpened(), answer)).intents, []);
   let reads = 0;
   const changing = Object.defineProperty(snapshot({}), "complete", {
     enumerable: true,

@@ -62,5 +62,10 @@ const source: HermesMonitorSource = {
   },
 };
 export const monitor = openMonitor({ sources: [source] });
+export const promised = openMonitor({
+  sources: [{ ...source, events: async () => [{ type: "subagent.start" }] }],
+});
+// @ts-expect-error nothing that can be iterated
+export const empty = openMonitor({ sources: [{ ...source, events: async () => 5 }] });
 // @ts-expect-error: a status is fetched.
 export const none = openMonitor({ sources: [{ type: "hermes", source: "hermes/1", sourceEpoch: "1" }] });

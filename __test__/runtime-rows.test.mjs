@@ -238,7 +238,7 @@ test("after a kill -9 of the host what was at work is lost, and what had ended s
   ]) {
     const row = rowOf(id);
     assert.deepEqual([row.state, row.waitingReason, row.evidence.processAlive], [state, waitingReason, "no"]);
-    assert.equal(row.freshness.reconcile, "pending");
+    assert.equal(row.freshness.reconcile, "unavailable");
   }
   assert.equal(rowOf("ended").state, "completed");
 

@@ -323,7 +323,8 @@ test("verification 5: valid lines around malformed, oversized and truncated ones
 test("verification 6: Hermes is asked at session open, reconnect and the interval; only complete omission counts, at the grace", async () => {
   let now = START;
   const status = (complete, ...delegations) => ({
-    observedAt: new Date(now).toISOString(),
+    // Each is newer than the one before.
+    observedAt: new Date((now += 1)).toISOString(),
     complete,
     delegations,
   });

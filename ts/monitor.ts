@@ -259,9 +259,17 @@ export async function openMonitor(options?: MonitorOptions): Promise<Monitor> {
     await Promise.race([isReady, aborted]);
     // An authority of elsewhere may be long in answering.
     const patience = setTimeout(() => staysAlive || alive.unref(), PATIENCE_MS).unref();
-    await Promise.race([Promise.all(observed.map(({ opened }) => opened)), aborted]).finally(() =>
-      clearTimeout(patience),
-    );
+    // Where nothing else keeps the script alive it goes on without the answer: else it would end in the middle of its wait.
+    let onIdle!: () => void;
+    const isIdle = new Promise<void>((resolve) => {
+      onIdle = resolve;
+    });
+    process.once("beforeExit", onIdle);
+    const answers = Promise.all(observed.map(({ opened }) => opened));
+    await Promise.race([answers, isIdle, aborted]).finally(() => {
+      clearTimeout(patience);
+      process.off("beforeExit", onIdle);
+    });
   } catch (error) {
     await close();
     throw error;

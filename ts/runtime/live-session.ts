@@ -80,8 +80,8 @@ export class LiveSession {
       reject(error);
     };
     this.#sequencer = new TurnSequencer({ productSessionId, generation, nativeTurnIds, secrets });
-    const warn = (code: string, message: string) => this.#warn(code, message);
-    const hide = (secret: string) => this.#hide(secret);
+    const warn = this.#warn.bind(this);
+    const hide = this.#hide.bind(this);
     this.#requests = new SessionRequests({
       generation,
       secrets,
@@ -111,8 +111,10 @@ export class LiveSession {
       over: this.#over,
       listener: {
         // What it is comes last: members of the harness do not choose it.
-        observe: (observation) => this.#held.next(() => this.#hear({ ...observation, input: "observation" })),
-        terminal: (terminal) => this.#held.last(() => this.#hear({ ...terminal, input: "terminal" })),
+        observe: (observation) =>
+          this.#held.next(() => this.#hear({ ...observation, input: "observation" }), observation),
+        terminal: (terminal) =>
+          this.#held.last(() => this.#hear({ ...terminal, input: "terminal" }), terminal),
         requestApproval: ({ nativeTurnId, ...request }) => {
           const { isOver, turnId } = turnOf(nativeTurnId);
           if (isOver || !isTaken("approvals")) return false;
@@ -123,7 +125,7 @@ export class LiveSession {
           if (isOver || !isTaken("userInput")) return false;
           return requests.ask(ofTurn({ ...request, ask: "userInput" }, turnId));
         },
-        requestCleared: (request) => this.#held.last(() => requests.withdraw(request)),
+        requestCleared: (request) => this.#held.last(() => requests.withdraw(request), request),
         bindingChanged: () => this.#keepBinding(),
         ended: (end) => this.#close(end),
         hide,

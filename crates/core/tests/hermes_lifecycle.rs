@@ -174,20 +174,27 @@ fn a_status_that_is_not_understood_ends_a_run_of_misses() {
     let host = check(&[
         ("start:a", "a@s.state_changed.running"),
         ("complete a:exploded", "a@s.diagnostic !invalid_state"),
-        ("complete", ""),
+        ("complete ", ""),
         // It was there: told anew, though the status is the same one.
         ("complete a:exploded", "a@s.diagnostic !invalid_state"),
         ("complete a:exploded", "!invalid_state"),
-        ("complete", ""),
+        ("complete ", ""),
         ("end:a:exploded", "a@s.diagnostic !invalid_state"),
-        ("complete", ""),
+        ("complete ", ""),
         // What is incomplete counts nothing and ends nothing.
-        ("incomplete", ""),
-        ("complete", "a@s=running(complete_snapshot_missing)"),
+        ("incomplete ", ""),
+        ("complete ", "a@s=running(complete_snapshot_missing)"),
     ]);
     // None of it is evidence that it lives: that is from its start.
     let freshness = &host.projector.record("hermes/1", "a@s").unwrap().freshness;
     assert_eq!(freshness.newest.at, at(1).moment());
+    // Of before the snapshot that left it out: it says nothing of after.
+    check(&[
+        ("start:a +1", "a@s.state_changed.running"),
+        ("complete  +5", ""),
+        ("end:a:exploded +3", "a@s.diagnostic !invalid_state"),
+        ("complete  +6", "a@s=running(complete_snapshot_missing)"),
+    ]);
 }
 
 #[test]
