@@ -349,10 +349,6 @@ test("what callbacks throw or reject with is told, and is no unhandled rejection
   assert.deepEqual(unhandled, []);
 });
 
-const fail = () => {
-  throw new Error("password=hunter22222");
-};
-
 test("what is told of it has no secret", async (t) => {
   const folder = temporary(t);
   append(path.join(folder, "s.jsonl"), prompt("s", "p1"));

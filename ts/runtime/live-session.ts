@@ -72,7 +72,7 @@ export class LiveSession {
     this.#diagnostics = new SessionDiagnostics(parts.safe, parts.onDiagnostic);
     const { instance, binding, workspace, directory, secrets } = parts;
     const { productSessionId, generation } = binding.stored;
-    const { nativeTurnIds } = instance.driver;
+    const { capabilities, nativeTurnIds } = instance.driver;
     const { promise, reject } = ending();
     this.#over = promise;
     this.#end = (error) => {
@@ -94,8 +94,6 @@ export class LiveSession {
       refused: (code, message) => this.#feed({ input: "observation", kind: "warning", code, message }),
       warn,
     });
-    const requests = this.#requests;
-    const { capabilities } = instance.driver;
     const isTaken = (capability: "approvals" | "userInput") => {
       if (!capabilities[capability])
         warn("capability_unavailable", `the adapter asks and does not advertise ${capability}`);
@@ -118,14 +116,14 @@ export class LiveSession {
         requestApproval: ({ nativeTurnId, ...request }) => {
           const { isOver, turnId } = turnOf(nativeTurnId);
           if (isOver || !isTaken("approvals")) return false;
-          return requests.ask(ofTurn({ ...request, ask: "approval" }, turnId));
+          return this.#requests.ask(ofTurn({ ...request, ask: "approval" }, turnId));
         },
         requestUserInput: ({ nativeTurnId, ...request }) => {
           const { isOver, turnId } = turnOf(nativeTurnId);
           if (isOver || !isTaken("userInput")) return false;
-          return requests.ask(ofTurn({ ...request, ask: "userInput" }, turnId));
+          return this.#requests.ask(ofTurn({ ...request, ask: "userInput" }, turnId));
         },
-        requestCleared: (request) => this.#held.last(() => requests.withdraw(request), request),
+        requestCleared: (request) => this.#held.last(() => this.#requests.withdraw(request), request),
         bindingChanged: () => this.#keepBinding(),
         ended: (end) => this.#close(end),
         hide,
@@ -174,8 +172,8 @@ export class LiveSession {
 
   dispose(): Promise<void> {
     if (this.#disposed === undefined) {
-      const { promise, resolve } = opened();
       // Known before anything is told: a listener may ask for it again.
+      const { promise, resolve } = opened();
       this.#disposed = promise;
       void this.#dispose().finally(resolve);
     }
