@@ -1,9 +1,10 @@
 //! Files that grow, in pieces and over restarts: the rows are those of one reading.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use agent_lifecycle_core::bridge::Content;
-use agent_lifecycle_core::contract::{Event, Moment};
+use agent_lifecycle_core::contract::{Event, Moment, State};
 use agent_lifecycle_core::pipeline::Pipeline;
 use agent_lifecycle_core::project::Config;
 use agent_lifecycle_core::project::rows::{BesideAll, Row, rows};
@@ -229,6 +230,7 @@ fn play_shuffled(fixture: &Fixture, seed: u64) -> Vec<Row> {
     let mut live = Live::new(config(), Content::Titles, None, true);
     let mut record = Vec::new();
     let mut written = vec![0; fixture.journals.len()];
+    let mut ended = HashMap::new();
     loop {
         let unread: Vec<usize> =
             (0..written.len()).filter(|&at| written[at] < fixture.journals[at].bytes.len()).collect();
@@ -242,6 +244,7 @@ fn play_shuffled(fixture: &Fixture, seed: u64) -> Vec<Row> {
         written[journal] += piece;
         if numbers.below(3) > 0 {
             live.settle(now);
+            assert_none_revives(&live.rows(), &mut ended, fixture);
         }
         if numbers.below(6) == 0 {
             live.settle(now);
@@ -256,6 +259,18 @@ fn play_shuffled(fixture: &Fixture, seed: u64) -> Vec<Row> {
     live.settle(now);
     live.tick(now, false);
     live.rows()
+}
+
+/// What has ended stays so.
+fn assert_none_revives(rows: &[Row], ended: &mut HashMap<String, State>, fixture: &Fixture) {
+    for row in rows {
+        let key = format!("{}/{}", row.source, row.child_id);
+        if row.state.is_terminal() {
+            ended.insert(key, row.state);
+        } else if let Some(state) = ended.get(&key) {
+            panic!("{}: {key} was {state:?} and is {:?}", fixture.name, row.state);
+        }
+    }
 }
 
 #[test]
