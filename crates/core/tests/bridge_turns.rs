@@ -186,3 +186,29 @@ fn no_two_agents_share_a_row() {
     let is_whole = |row: &Row| row.state == State::Completed && row.session_id.as_deref() == Some("s");
     assert!(rows.iter().skip(1).all(is_whole));
 }
+
+#[test]
+fn a_turn_that_ended_before_an_exit_and_is_told_after_it_ends_its_agent_at_the_exit() {
+    // The turn ends at 2, or at 4; the exit is at 3.
+    let cases = [(2, Some((State::Completed, 3))), (4, None)];
+    for (ended, expected) in cases {
+        let mut story = Story::new("s");
+        story.start("t");
+        let at = |second: i64| Moment::from_unix_millis(second * 1000);
+        let mut say = |event: AgentEvent, second: i64| {
+            for event in story.bridge.take(event, at(second).into(), None, &Origin::Said) {
+                story.projector.apply(&event, None).unwrap();
+            }
+        };
+        say(AgentEvent::Exited { agent_id: None, exit_code: None, signal: None }, 3);
+        say(AgentEvent::Done { outcome: Outcome::Success, agent_id: None, summary: None }, ended);
+        let row = story.rows().remove(0);
+        match expected {
+            Some((state, since)) => assert_eq!((row.state, row.state_since), (state, at(since))),
+            None => {
+                assert_eq!((row.state, row.waiting_reason), (State::Waiting, Some(WaitingReason::Prompt)));
+            }
+        }
+        assert_eq!(row.late_evidence, 0);
+    }
+}

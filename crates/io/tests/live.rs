@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use agent_lifecycle_core::agent::AgentEvent;
 use agent_lifecycle_core::bridge::Content;
 use agent_lifecycle_core::contract::{Moment, State, WaitingReason};
+use agent_lifecycle_core::pipeline::Telling;
 use agent_lifecycle_core::project::Config;
+use agent_lifecycle_core::providers::Said;
 use agent_lifecycle_io::evidence::Process;
 use agent_lifecycle_io::monitor::live::Live;
 use agent_lifecycle_io::monitor::questions::Answer;
@@ -246,4 +249,37 @@ fn an_open_question_a_loss_and_late_evidence_are_told() {
             "code": "late_evidence"}])
     );
     assert_eq!(told["freshness"]["evidence"]["eventId"], "3");
+}
+
+/// A prompt and its answer, each a turn of its own.
+fn turn(prompted: u32, answered: u32) -> [String; 2] {
+    let id = format!("p{prompted}");
+    let prompt = json!({"type": "user", "promptId": id, "message": {"role": "user", "content": "Go."}});
+    let answer = json!({"type": "assistant", "message": {
+        "id": format!("m{answered}"), "model": "m", "role": "assistant", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "Done."}],
+    }});
+    [line(prompted, prompt), line(answered, answer)]
+}
+
+#[test]
+fn a_session_whose_end_a_hook_told_before_its_last_turns_were_read_is_completed_by_them() {
+    let lines = [turn(1, 2), turn(3, 4), turn(5, 6)].concat();
+    // Only where a turn is open does the end of the session wait for more.
+    for read in [1, 3, 5] {
+        let mut live = Live::new(config(), Content::Titles, None, true);
+        let path = Path::new("/nowhere/s.jsonl");
+        let now = at(8);
+        live.take(path, lines[..read].concat().as_bytes(), now);
+        live.settle(now);
+        let said = Said::Event(AgentEvent::SessionStopped { reason: None });
+        let telling = Telling { agent: None, said, name: &[b"h"], record: "hook", at: at(7) };
+        assert!(live.tell(("claude-code", "s"), &telling));
+        assert_eq!(live.rows()[0].state, State::Running, "{read}");
+        live.take(path, lines[read..].concat().as_bytes(), now);
+        live.settle(now);
+        let row = &live.rows()[0];
+        assert_eq!((row.state, row.state_since, row.turns.count), (State::Completed, at(7), 3), "{read}");
+        assert_eq!((row.late_evidence, row.freshness.reconcile), (0, None), "{read}");
+    }
 }

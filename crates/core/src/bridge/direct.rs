@@ -58,7 +58,7 @@ impl DirectBridge {
         if let Some(facts) = self.facts.take() {
             let said = Said::Facts(facts);
             let (scope, at) = (Scope::Root, at.clone());
-            let item = Item { scope, name, at, estimated: false, turn_id: None, said: &said };
+            let item = Item { scope, name, at, estimated: false, place: None, turn_id: None, said: &said };
             self.bridge.take(&item, false, &mut |event| events.push(event));
         }
         // The session's own agent may be named by the session's id.
@@ -68,10 +68,12 @@ impl DirectBridge {
             name,
             at,
             estimated: false,
+            place: None,
             turn_id,
             said: &Said::Event(event),
         };
         self.bridge.take(&item, true, &mut |event| events.push(event));
+        self.bridge.conclude(&mut |event| events.push(event));
         events
     }
 

@@ -131,6 +131,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         activity: Option<String>,
         mut members: Vec<(String, Json)>,
     ) {
+        let at = self.item.at.moment();
+        // Evidence of an agent that has ended since: without a fact it would count as what came after the end.
+        if state.is_none() && members.is_empty() && self.life(id).ended_at.is_some_and(|ended| at <= ended) {
+            let provider = Json::Text(self.bridge.session.provider.clone());
+            members.push(("facts".to_owned(), Json::Object(vec![("provider".to_owned(), provider)])));
+        }
         if self.item.estimated {
             members.push(("timeEstimated".to_owned(), Json::Bool(true)));
         }

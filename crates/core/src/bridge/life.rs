@@ -23,11 +23,11 @@ pub(super) struct Life {
     pub(super) turns: Vec<String>,
     /// Turns that gave way to others, until an event has told so.
     pub(super) superseded: Vec<String>,
-    /// Whether its process or session ended while a turn was open.
-    pub(super) has_stopped: bool,
+    /// The end of its process or session, where a turn was open.
+    pub(super) stopped: Option<Told>,
     pub(super) last_outcome: Option<Outcome>,
-    /// Whether the call that launched it has returned, so that its next turn's end is its own.
-    pub(super) has_returned: bool,
+    /// The return of the call that launched it, so that its next turn's end is its own.
+    pub(super) returned: Option<Told>,
     pub(super) waits: Vec<OpenWait>,
     /// Ids and names of calls without a result, the newest last.
     pub(super) tools: VecDeque<(String, String)>,
@@ -41,6 +41,27 @@ pub(super) struct Life {
     pub(super) announced: bool,
     /// Whether it is of an earlier process, so that whatever comes begins the next life.
     pub(super) is_former: bool,
+    /// Its place in the session's order of time; the first life has none.
+    pub(super) began: Option<Moment>,
+    /// The place of what asked it to go on while it had not ended.
+    pub(super) asked_again: Option<Moment>,
+    /// The place of what showed that it runs, as long as it has done nothing but run since.
+    pub(super) confirmed: Option<Moment>,
+    /// Earlier lives, oldest first: what is read late of their time is theirs.
+    pub(super) past: Vec<Life>,
+    /// Whether a later life has begun.
+    pub(super) is_past: bool,
+    /// Names what was last told of an earlier life and is known of this one too, until an event has said so.
+    pub(super) inherited: Option<u128>,
+}
+
+/// What ends a life once the turns before it have ended.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) at: Timestamp<'static>,
+    pub(super) estimated: bool,
+    /// Names it among all of the session.
+    pub(super) name: u128,
 }
 
 #[derive(Debug)]
@@ -63,9 +84,9 @@ pub const OPEN_TURNS: usize = 64;
 const USAGES: usize = 32;
 
 impl Life {
-    /// A turn began, or goes on. What an earlier process left open has given way, and so have waits of turns that are not open.
-    pub(super) fn open_turn(&mut self, id: &str) {
-        if std::mem::take(&mut self.has_stopped) {
+    /// A turn began at `at`, or goes on. What an earlier process left open has given way, and so have waits of turns that are not open.
+    pub(super) fn open_turn(&mut self, id: &str, at: Moment) {
+        if self.stopped.take_if(|stopped| stopped.at.moment() <= at).is_some() {
             self.superseded.append(&mut self.turns);
         }
         self.turns.retain(|open| open != id);

@@ -8,6 +8,7 @@ mod emit;
 pub mod hermes;
 mod life;
 mod names;
+mod past;
 mod resume;
 mod steps;
 
@@ -91,6 +92,8 @@ pub struct Item<'a> {
     pub at: Timestamp<'static>,
     /// Whether `at` is a guess from the file's own time.
     pub estimated: bool,
+    /// Its place in the order of time among all that its session's journals say; `None` where nothing is read late.
+    pub place: Option<Moment>,
     /// The turn it belongs to.
     pub turn_id: Option<&'a str>,
     /// What it says.
@@ -117,6 +120,10 @@ pub struct Bridge {
     guessed: HashMap<String, Option<String>>,
     /// Items about children beyond [`CHILDREN`].
     beyond: u64,
+    /// Agents of which what was read late says more once all that was read is taken.
+    due: Vec<String>,
+    /// Whether what is of two lives was taken for one.
+    is_misread: bool,
 }
 
 impl Bridge {
@@ -124,7 +131,15 @@ impl Bridge {
     #[must_use]
     pub fn new(session: Session) -> Self {
         let root = names::root(&session.session_id);
-        Self { session, root, lives: HashMap::new(), guessed: HashMap::new(), beyond: 0 }
+        Self {
+            session,
+            root,
+            lives: HashMap::new(),
+            guessed: HashMap::new(),
+            beyond: 0,
+            due: Vec::new(),
+            is_misread: false,
+        }
     }
 
     /// The source of the events.
@@ -239,76 +254,91 @@ impl Bridge {
             self.beyond += 1;
             return;
         }
+        let entered = [self.enter(&own, item), if about == own { None } else { self.enter(&about, item) }];
+        self.take_of(&own, &about, (item, ends_record), emit);
+        for entered in entered.into_iter().flatten() {
+            self.leave(entered, item.name);
+        }
+    }
+
+    /// Takes an item of the agent `own` that is about `about`, of the lives that it is of.
+    fn take_of(
+        &mut self,
+        own: &str,
+        about: &str,
+        (item, ends_record): (&Item<'_>, bool),
+        emit: &mut impl FnMut(Event<'static>),
+    ) {
         let mut step = Step { bridge: self, item, emit, ids: Vec::new() };
         match item.said {
             // A journal that opens with its own launch shows that its agent exists, not that it runs.
             Said::Event(AgentEvent::SubagentStarted { parent_agent_id, .. }) => {
                 let parent = parent_agent_id.as_ref().map(|parent| step.bridge.parent_name(parent));
-                let parent = parent.as_ref().unwrap_or(&own);
+                let parent = parent.as_deref().unwrap_or(own);
                 if about == own {
-                    step.launch(&own, parent);
+                    step.launch(own, parent);
                 } else {
-                    step.confirm_own(&own);
-                    step.launch(&about, parent);
-                    step.emit_evidence(&own);
+                    step.confirm_own(own);
+                    step.launch(about, parent);
+                    step.emit_evidence(own);
                 }
             }
             Said::Event(AgentEvent::SubagentDone { outcome, .. }) => {
-                step.confirm_own(&own);
-                step.require(&about, &own);
-                let life = step.life(&about);
+                step.confirm_own(own);
+                step.require(about, own);
+                let life = step.life(about);
                 let is_told = life.state == Some(terminal(*outcome));
                 // A turn that has ended ends its agent only where no other is open.
                 let has_ended = |turn: &str| life.turns.iter().all(|open| open != turn);
                 let goes_on = about == own && !life.turns.is_empty() && item.turn_id.is_some_and(has_ended);
                 // The end of a sub-agent may stand in its own journal and in its parent's; the first counts.
                 if !is_told && !goes_on {
-                    step.end(&about, terminal(*outcome));
+                    step.end(about, terminal(*outcome));
                 }
                 if about != own {
-                    step.emit_evidence(&own);
+                    step.emit_evidence(own);
                 }
             }
             Said::Confirmed { .. } => {
-                step.confirm_own(&own);
-                step.require(&about, &own);
-                step.confirm(&about);
-                step.emit_evidence(&own);
+                step.confirm_own(own);
+                step.require(about, own);
+                step.confirm(about);
+                step.emit_evidence(own);
             }
             Said::Returned { .. } => {
-                step.confirm_own(&own);
-                step.require(&about, &own);
-                step.confirm(&about);
-                step.returned(&about);
-                step.emit_evidence(&own);
+                step.confirm_own(own);
+                step.require(about, own);
+                step.confirm(about);
+                step.returned(about);
+                step.emit_evidence(own);
             }
             Said::Event(event) => {
-                step.confirm_own(&own);
-                step.own_event(&own, event);
+                step.confirm_own(own);
+                step.own_event(own, event);
             }
-            Said::StartedAgain => step.start_again(&own),
+            Said::StartedAgain => step.start_again(own),
             Said::Resumed { .. } => {
-                step.confirm_own(&own);
-                step.require(&about, &own);
-                step.start_again(&about);
-                step.confirm(&about);
-                step.emit_evidence(&own);
+                step.confirm_own(own);
+                step.require(about, own);
+                step.start_again(about);
+                step.confirm(about);
+                step.emit_evidence(own);
             }
             Said::Activity => {
-                step.confirm_own(&own);
-                step.emit(&own, Kind::Activity, None, None);
+                step.confirm_own(own);
+                step.emit(own, Kind::Activity, None, None);
             }
             Said::Facts(facts) => {
-                if step.life(&own).add(facts) || ends_record {
-                    step.confirm_own(&own);
-                    step.emit(&own, Kind::Activity, None, None);
+                if step.life(own).add(facts) || ends_record {
+                    step.confirm_own(own);
+                    step.emit(own, Kind::Activity, None, None);
                 }
             }
-            Said::Superseded { turn_id } => step.life(&own).supersede(turn_id),
+            Said::Superseded { turn_id } => step.life(own).supersede(turn_id),
             Said::Binding { .. } | Said::Reported { .. } => {}
         }
         if let Said::Event(event) = item.said {
-            step.remember(&about, event);
+            step.remember(about, event);
         }
     }
 

@@ -54,7 +54,15 @@ impl Bridge {
         if !state.is_terminal() {
             let said = Said::Event(AgentEvent::Exited { agent_id: None, exit_code: None, signal: None });
             let at = at.clone();
-            let item = Item { scope: Scope::Root, name, at, estimated: false, turn_id: None, said: &said };
+            let item = Item {
+                scope: Scope::Root,
+                name,
+                at,
+                estimated: false,
+                place: None,
+                turn_id: None,
+                said: &said,
+            };
             self.take(&item, true, emit);
         }
         if let Some(life) = self.lives.get_mut(&id) {

@@ -3,8 +3,8 @@
 //! Input: an item and the lives so far. Output: calls of [`Step::emit`], with the missing steps before them.
 //! Invariant: a turn's end never ends an agent. Never: leaves a terminal state.
 
-use super::life::{Life, OpenWait, WAITS, terminal};
-use super::{Bridge, Content, Item};
+use super::life::{Life, OpenWait, Told, WAITS, terminal};
+use super::{Bridge, Content, Item, item_name};
 use crate::agent::{AgentEvent, Outcome};
 use crate::contract::{Event, Kind, State, WaitingReason};
 use crate::project::facts::waiting_reason;
@@ -32,7 +32,10 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     pub(super) fn launch(&mut self, id: &str, parent: &str) {
         let state = self.life(id).state;
         match state {
-            Some(state) if !state.is_terminal() => self.emit(id, Kind::Activity, None, None),
+            Some(state) if !state.is_terminal() => {
+                self.life(id).asked_again = self.item.place;
+                self.emit(id, Kind::Activity, None, None);
+            }
             // Told late, as by a journal that is read after the sub-agent's own: of the life that has ended since.
             Some(_) if !self.is_after_end(id) => self.emit(id, Kind::Activity, None, None),
             _ => {
@@ -55,23 +58,27 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     fn is_after_end(&mut self, id: &str) -> bool {
         let at = self.item.at.moment();
         let life = self.life(id);
-        life.is_over() && life.ended_at.is_some_and(|ended| at > ended)
+        !life.is_past && life.is_over() && life.ended_at.is_some_and(|ended| at > ended)
     }
 
     /// A new life. Who it is and where it works stays.
     fn begin(&mut self, id: &str, parent: Option<String>) {
+        let began = self.item.place;
         let life = self.life(id);
-        *life = Life {
+        let next = Life {
             attempt: life.attempt + 1,
             parent,
             state: Some(State::Created),
             facts: life.known.clone(),
-            known: std::mem::take(&mut life.known),
-            title: life.title.take(),
-            model: life.model.take(),
+            known: life.known.clone(),
+            title: life.title.clone(),
+            model: life.model.clone(),
             usage: std::mem::take(&mut life.usage),
+            began,
             ..Life::default()
         };
+        let former = std::mem::replace(life, next);
+        life.bury(former);
     }
 
     /// Keeps what an event says of who an agent is, for its further lives.
@@ -98,7 +105,12 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             self.begin(id, parent);
             self.emit_facts(id, Kind::Created, Some(State::Created));
         } else {
-            self.life(id).has_returned = false;
+            let (at, place) = (self.item.at.moment(), self.item.place);
+            let life = self.life(id);
+            life.returned.take_if(|returned| returned.at.moment() <= at);
+            if !life.is_over() {
+                life.asked_again = place;
+            }
             self.confirm_own(id);
             self.emit(id, Kind::Activity, None, None);
         }
@@ -155,12 +167,17 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// created -> starting -> running, as far as that is not done.
     pub(super) fn confirm(&mut self, id: &str) {
-        let state = self.life(id).state;
+        let place = self.item.place;
+        let life = self.life(id);
+        let state = life.state;
         if state == Some(State::Created) {
             self.step(id, Kind::StateChanged, State::Starting);
         }
-        if matches!(state, Some(State::Created | State::Starting)) {
+        // What is read late may show that it ran before what has shown it first.
+        let is_earlier = state == Some(State::Running) && place.is_some() && place < self.life(id).confirmed;
+        if is_earlier || matches!(state, Some(State::Created | State::Starting)) {
             self.step(id, Kind::StateChanged, State::Running);
+            self.life(id).confirmed = place;
         }
     }
 
@@ -189,8 +206,9 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
                     self.emit_facts(id, Kind::Created, Some(State::Created));
                     self.step(id, Kind::StateChanged, State::Starting);
                 }
+                let at = self.item.at.moment();
                 let life = self.life(id);
-                life.open_turn(turn_id);
+                life.open_turn(turn_id, at);
                 if is_root && !life.is_over() {
                     self.change(id, State::Running, None);
                 } else {
@@ -259,6 +277,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
     /// A turn's end never ends its agent: with the last open one the root waits for the next prompt.
     fn end_turn(&mut self, id: &str, outcome: Outcome) {
         let ended = self.item.turn_id.map(str::to_owned);
+        let at = self.item.at.moment();
         let life = self.life(id);
         let ended = ended.or_else(|| life.turns.last().cloned());
         life.waits.retain(|wait| wait.turn.is_some() && wait.turn != ended);
@@ -266,23 +285,33 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
             life.last_outcome = Some(outcome);
         }
         let waits = life.turns.is_empty() && !life.is_over();
-        let has_returned = life.has_returned;
+        let is_returned = life.returned.is_some();
+        // Read late: further turns from before that may follow.
+        let is_late = waits && life.ending().is_some_and(|told| at < told.at.moment());
+        if is_late {
+            self.bridge.note_due(id);
+        }
         if waits && self.is_root(id) {
             self.change(id, State::Waiting, Some(WaitingReason::Prompt));
-        } else if waits && has_returned {
+        } else if waits && is_returned && !is_late {
             self.end(id, terminal(outcome));
         } else {
             self.settle(id);
         }
     }
 
+    fn told(&self) -> Told {
+        Told { at: self.item.at.clone(), estimated: self.item.estimated, name: self.item.name }
+    }
+
     /// The call that launched a sub-agent has returned: it ends as its last turn, at once or when that has ended.
     pub(super) fn returned(&mut self, id: &str) {
+        let told = self.told();
         let life = self.life(id);
         if life.is_over() {
             return;
         }
-        life.has_returned = true;
+        life.returned = Some(told);
         if life.turns.is_empty()
             && let Some(outcome) = life.last_outcome
         {
@@ -307,11 +336,14 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
 
     /// The process or the session ended. Whether that was well only the last turn can say; an open one leaves it open.
     fn stop(&mut self, id: &str, failed: bool) {
+        let Told { at, estimated, name } = self.told();
+        // The end, where it follows, is another event than this one.
+        let told = Told { at, estimated, name: item_name(&[b"stopped", &name.to_le_bytes()]) };
         let life = self.life(id);
         let state = match (life.turns.is_empty(), life.last_outcome) {
             (false, _) if failed => State::Failed,
             (false, _) => {
-                life.has_stopped = true;
+                life.stopped = Some(told);
                 return self.emit(id, Kind::Reconciliation, None, None);
             }
             (true, Some(outcome)) => terminal(outcome),
@@ -324,14 +356,17 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         for &missing in self.life(id).state.and_then(|from| from.steps_to(state)).unwrap_or_default() {
             self.step(id, Kind::StateChanged, missing);
         }
-        let at = self.item.at.moment();
+        let (at, place) = (self.item.at.moment(), self.item.place);
         let life = self.life(id);
+        // The end of a life before the one that what was read first is of.
+        let is_misread = !life.is_over() && place.is_some() && place < life.asked_again;
         life.waits.clear();
         life.turns.clear();
         if !life.is_over() {
             life.state = Some(state);
             life.ended_at = Some(at);
         }
+        self.bridge.is_misread |= is_misread;
         self.emit(id, Kind::Terminal, Some(state), None);
     }
 
@@ -346,6 +381,7 @@ impl<F: FnMut(Event<'static>)> Step<'_, F> {
         let life = self.life(id);
         life.state = Some(state);
         life.reason = reason;
+        life.confirmed = None;
         self.emit(id, Kind::StateChanged, Some(state), None);
     }
 }

@@ -94,6 +94,12 @@ impl Pipeline {
         }
     }
 
+    /// Whether an authority has said anything of a session's agents.
+    pub(super) fn is_judged(&self, session: usize) -> bool {
+        let source = self.sessions[session].bridge.source();
+        self.projector.records().any(|record| *record.source == *source && record.is_judged())
+    }
+
     fn remove(&mut self, session: usize, removed: &[Forgotten]) {
         let state = &mut self.sessions[session];
         for child_id in removed.iter().flat_map(|child| &child.lives) {

@@ -96,11 +96,10 @@ impl Pipeline {
             let state = &mut self.sessions[session];
             let SessionState { bridge, taken, is_repeated, .. } = state;
             let is_first = !*is_repeated;
+            if has_copies || self.remembers_items {
+                merged.retain(|dated| taken.len() >= REPEATS || taken.insert(dated.name));
+            }
             for (at, dated) in merged.iter().enumerate() {
-                if (has_copies || self.remembers_items) && taken.len() < REPEATS && !taken.insert(dated.name)
-                {
-                    continue;
-                }
                 let Dated { mapped, record, name, journal, child, at: time, estimated, .. } = dated;
                 let (journal, record, offset) = (*journal, *record, mapped.context.offset);
                 let item = Item {
@@ -108,6 +107,7 @@ impl Pipeline {
                     name: *name,
                     at: time.clone(),
                     estimated: *estimated,
+                    place: Some(dated.place),
                     turn_id: mapped.context.turn_id.as_deref(),
                     said: &mapped.said,
                 };
@@ -120,6 +120,7 @@ impl Pipeline {
                 }
                 let (projector, explainer, is_restored) =
                     (&mut self.projector, &mut self.explainer, self.is_restored);
+                let place = Place::Journal(journal, offset);
                 let mut emit = |event: Event<'static>| {
                     if is_restored && let Some(forgotten) = forget_guess(projector, &event) {
                         // Told before what comes in its place.
@@ -130,7 +131,6 @@ impl Pipeline {
                     let ahead = now.filter(|now| event.observed_at.moment() > *now);
                     let received_at = ahead.map(|now| now.min(fallback));
                     let outcome = apply(projector, &event, received_at, is_first);
-                    let place = Place::Journal(journal, offset);
                     explainer.note(&event, &outcome, Origin { place, record }, received_at);
                     on_event(&event, &outcome);
                 };
@@ -138,8 +138,15 @@ impl Pipeline {
                 let ends_record =
                     next.is_none_or(|next| (next.journal, next.mapped.context.offset) != (journal, offset));
                 bridge.take(&item, ends_record, &mut emit);
+                if next.is_none() {
+                    bridge.conclude(&mut emit);
+                }
             }
+            let is_misread = bridge.take_misread();
             self.tell_beside(session);
+            if is_misread && !self.is_judged(session) {
+                self.read_session_again(session);
+            }
         }
     }
 

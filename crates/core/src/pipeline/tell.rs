@@ -44,6 +44,7 @@ impl Pipeline {
             name: item_name(&parts),
             at: (*time).into(),
             estimated: false,
+            place: Some(*time),
             turn_id: None,
             said,
         };

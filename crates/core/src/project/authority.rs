@@ -142,7 +142,7 @@ impl Record {
         self.settle(entry_at.max(Some(observed_at)), sequence);
         self.freshen(Estimate { at, estimated: false });
         if let Some(details) = details {
-            self.fold_details(details, observed_at);
+            self.fold_details(details, observed_at, false);
         }
         (Status::Applied, is_corrected.then_some(Note::AuthoritativeSnapshot))
     }

@@ -54,6 +54,10 @@ pub struct Facts {
     pub context: Option<ContextUse>,
     /// How its process ended, where that was said.
     pub exit: Option<Exit>,
+    /// The newest time of what said where it works and how full its context is.
+    pub(super) placed_at: Option<Moment>,
+    /// When the newest activity text of the record was observed.
+    pub(super) active_at: Option<Moment>,
 }
 
 /// Where an agent works.
@@ -184,19 +188,23 @@ fn said<'a>(json: &'a Json, key: &str) -> Option<&'a str> {
 }
 
 impl Facts {
-    /// Adds what the details of an event observed at `at` say.
-    pub fn fold(&mut self, details: &Json, at: Moment) {
+    /// Adds what the details of an event observed at `at` say. Of what stands in one place, history replaces nothing newer.
+    pub fn fold(&mut self, details: &Json, at: Moment, is_history: bool) {
         if let Some(facts) = details.get("facts") {
-            self.fold_facts(facts);
+            let is_older = is_history && Some(at) < self.placed_at;
+            if ["agentVersion", "cwd", "branch", "context"].iter().any(|key| facts.get(key).is_some()) {
+                self.placed_at = self.placed_at.max(Some(at));
+            }
+            self.fold_facts(facts, is_older);
         }
         if let Some(agent) = details.get("agent") {
             self.fold_agent(agent, said(details, "turnId"), at);
         }
     }
 
-    fn fold_facts(&mut self, facts: &Json) {
+    fn fold_facts(&mut self, facts: &Json, is_older: bool) {
         let set = |slot: &mut Option<String>, key: &str| {
-            if let Some(text) = said(facts, key) {
+            if let Some(text) = said(facts, key).filter(|_| !is_older || slot.is_none()) {
                 *slot = Some(text.to_owned());
             }
         };
@@ -208,7 +216,7 @@ impl Facts {
         set(&mut self.title, "title");
         set(&mut self.model, "model");
         if let Some(context) = facts.get("context")
-            && let Some(used) = tokens(context, "used")
+            && let Some(used) = tokens(context, "used").filter(|_| !is_older || self.context.is_none())
         {
             self.context = Some(ContextUse { used, window: tokens(context, "window") });
         }

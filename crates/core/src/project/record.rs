@@ -66,6 +66,15 @@ pub struct Record {
     pub(super) authority: Option<Box<Authority>>,
 }
 
+impl Record {
+    /// Whether an authority has said how it is.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        self.state == State::Lost
+            || self.authority.as_ref().is_some_and(|authority| authority.entry_at.is_some())
+    }
+}
+
 /// What snapshots and corrections left behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Authority {

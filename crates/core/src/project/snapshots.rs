@@ -238,7 +238,7 @@ impl Projector {
         };
         record.settle(Some(at), correction.sequence);
         if let Some(details) = correction.details {
-            record.fold_details(details, at);
+            record.fold_details(details, at, false);
         }
         let key = self.insert(record);
         self.deadlines.push(Reverse((counted.plus_millis(self.config.stale_after_ms), key)));

@@ -93,7 +93,7 @@ stored! {
     Facts {
         provider: "provider", session_id: "sessionId", agent_version: "agentVersion", title: "title", model: "model",
         place: "place", turn: "turn", open_turns: "openTurns", turns: "turns", tools: "tools", waits: "waits", usage: "usage", context: "context",
-        exit: "exit"
+        exit: "exit", placed_at: "placedAt", active_at: "activeAt"
     };
     Place { cwd: "cwd", branch: "branch" };
     Turn { turn_id: "turnId", open: "open", outcome: "outcome" };

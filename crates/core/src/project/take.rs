@@ -54,6 +54,11 @@ pub(super) fn is_exit(event: &Event<'_>) -> bool {
     event.kind == Kind::Reconciliation && matches!(kind, Some("agent.exited" | "session.stopped"))
 }
 
+/// Whether it is a step that a bridge put in.
+fn is_step(event: &Event<'_>) -> bool {
+    event.details.as_ref().is_some_and(|details| details.get("inferred").is_some())
+}
+
 impl NoteEvent {
     pub(super) fn of(event: &Event<'_>) -> Self {
         Self {
@@ -100,13 +105,18 @@ impl Record {
     pub(super) fn take(&mut self, arrival: &Arrival<'_>) {
         let event = arrival.event;
         if let Some(state) = event.state {
-            if state != self.state {
+            let at = event.observed_at.moment();
+            // A step to where it is: what was read late shows that it was so before.
+            let is_earlier = state == self.state && is_step(event) && at < self.state_since;
+            if state != self.state || is_earlier {
                 self.state = state;
-                self.state_since = event.observed_at.moment();
+                self.state_since = at;
             }
             self.waiting_reason = event.waiting_reason;
             self.last_state_sequence = event.sequence.or(self.last_state_sequence);
-            self.last_state_at = event.observed_at.moment();
+            if !is_earlier {
+                self.last_state_at = at;
+            }
             if state.is_terminal() {
                 self.freshness.stale = None;
                 self.freshness.reconciliation = None;
@@ -128,6 +138,9 @@ impl Record {
         self.capabilities = self.capabilities.or(event.capabilities);
         self.refresh(arrival);
         self.fold(event);
+        if let Some(facts) = self.facts.as_mut().filter(|_| event.activity.is_some()) {
+            facts.active_at = Some(event.observed_at.moment());
+        }
     }
 
     pub(super) fn refresh(&mut self, arrival: &Arrival<'_>) {
@@ -139,10 +152,21 @@ impl Record {
             self.started_at = Estimate { at: arrival.event.observed_at.moment(), estimated };
             self.lineage.adopted_at = arrival.event.lineage.adopted_at.as_ref().map(Timestamp::to_static);
         }
+        self.started_by(arrival.event);
         self.freshen(Estimate { at: arrival.at, estimated });
         let newest = self.freshness.newest.at;
         self.freshness.stale.take_if(|stale| newest > stale.threshold);
         self.freshness.reconciliation.take_if(|open| open.answered_after.is_some_and(|after| newest > after));
+    }
+
+    /// It had started by then, as what is read late may say.
+    fn started_by(&mut self, event: &Event<'_>) {
+        let Some(details) = &event.details else { return };
+        let did = details.get("agent").is_some() || details.get("inferred").is_some();
+        let time = Estimate { at: event.observed_at.moment(), estimated: is_estimated(details) };
+        if did && time.estimated == self.started_at.estimated && time.at < self.started_at.at {
+            self.started_at = time;
+        }
     }
 
     /// Takes a time for the newest evidence where it is newer, or the first real one: that takes the place of an estimated one, so
@@ -165,11 +189,26 @@ impl Record {
         let bridged = event.details.as_ref().is_some_and(is_bridged);
         let contradicts = event.state.is_some_and(State::is_terminal);
         if bridged && !contradicts && event.observed_at.moment() <= ended_at {
-            self.fold(event);
+            self.fill(event);
             return Applied::new(Status::TerminalImmutable, Some(Note::History), Some(key));
         }
         self.keep_late(arrival, Note::LateEvidence);
         Applied::new(Status::TerminalImmutable, Some(Note::LateEvidence), Some(key))
+    }
+
+    /// What was observed before its end fills in what it did: the newest by time, not by reading.
+    fn fill(&mut self, event: &Event<'_>) {
+        let at = event.observed_at.moment();
+        self.started_by(event);
+        if let Some(details) = &event.details {
+            self.fold_details(details, at, true);
+        }
+        let Some(activity) = &event.activity else { return };
+        let active_at = &mut self.facts.get_or_insert_default().active_at;
+        if *active_at <= Some(at) {
+            *active_at = Some(at);
+            activity.as_ref().clone_into(self.activity.get_or_insert_default());
+        }
     }
 
     /// Check 5: an unseen sequence that is not above the highest.
@@ -223,13 +262,13 @@ impl Record {
 
     pub(super) fn fold(&mut self, event: &Event<'_>) {
         if let Some(details) = &event.details {
-            self.fold_details(details, event.observed_at.moment());
+            self.fold_details(details, event.observed_at.moment(), false);
         }
     }
 
-    pub(super) fn fold_details(&mut self, details: &Json, at: Moment) {
+    pub(super) fn fold_details(&mut self, details: &Json, at: Moment, is_history: bool) {
         if details.get("agent").is_some() || details.get("facts").is_some() {
-            self.facts.get_or_insert_default().fold(details, at);
+            self.facts.get_or_insert_default().fold(details, at, is_history);
         }
     }
 }
