@@ -24,7 +24,7 @@ export const SCENARIOS = {
   "broken-resume":
     "as `resume`; what `between` does, or the harness by itself, makes every later start fail before the harness could say anything of the native session: it exits, or its login is refused",
   "approval-abort":
-    'the first turn asks for leave and waits; when it is cancelled it ends only after the request was refused or answered to the harness; further ones say "After." and complete',
+    "the first turn asks for leave and waits; when it is cancelled it ends only after the request was refused or answered to the harness",
   approval:
     'each turn asks for leave, with at least two decisions, and then says "decision: <id>" with the id of the decision that the harness was given, in the words of the driver; and completes',
   input:

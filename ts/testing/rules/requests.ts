@@ -1,7 +1,7 @@
 // Rules of what the harness asks, and of what it is never to be quoted with.
 import { thrownText } from "../../callbacks.js";
 import { type Trial, check } from "../bench.js";
-import { type RuleDefinition, checkText, needs, rejection, turn } from "./rule.js";
+import { type RuleDefinition, checkText, needs, rejection } from "./rule.js";
 
 const approvals: RuleDefinition = {
   id: "approvals",
@@ -54,7 +54,6 @@ const requestEnded: RuleDefinition = {
       "the harness still waits for an answer: the turn was not ended by its word",
     );
     check(trial.of("approval_resolved").length === 1, "the end of the request is not told once");
-    await turn(trial, "completed", "After.");
   },
 };
 
