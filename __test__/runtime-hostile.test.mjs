@@ -109,8 +109,10 @@ test("a text is redacted before it is cut", async (t) => {
   h.open = () => {
     throw new Error(`${"x".repeat(1980)} https://admin:Sup3rSecretPassword@host/`);
   };
-  const { open } = await host(t, h);
+  h.driver.diagnose = h.open;
+  const { open, registry } = await host(t, h);
   await assert.rejects(open(), (error) => !error.message.includes("Sup3r"));
+  assert.ok(!JSON.stringify(await registry.inspect()).includes("Sup3r"));
 });
 
 test("a harness that is gone before it is opened is not opened", async (t) => {

@@ -2,6 +2,7 @@
 import { safeText } from "./callbacks.js";
 import type { MonitorAnswer, MonitorOptions, MonitorQuestion } from "./monitor.js";
 import type { Row } from "./row.js";
+import { LONGEST_TIMER_MS } from "./timers.js";
 
 const FIRST_AGAIN_MS = 30_000;
 const LAST_AGAIN_MS = 600_000;
@@ -9,8 +10,6 @@ const LAST_AGAIN_MS = 600_000;
 const MOST_AGAIN = 1024;
 /** Until the next look where so many were asked again that others have to wait. */
 const CROWDED_MS = 1000;
-/** A timer takes no more. */
-const TIMER_MS = 2 ** 31 - 1;
 
 /** What a question becomes; it stands in the projection. */
 export interface Court {
@@ -40,7 +39,7 @@ export function authority(court: Court): { ask(question: MonitorQuestion): void;
   async function answerOf(question: MonitorQuestion, patience: number) {
     let timeout: NodeJS.Timeout | undefined;
     const silence = new Promise<undefined>((resolve) => {
-      timeout = setTimeout(() => resolve(undefined), Math.min(Math.max(patience, 1), TIMER_MS));
+      timeout = setTimeout(() => resolve(undefined), Math.min(Math.max(patience, 1), LONGEST_TIMER_MS));
       timeout.unref();
     });
     let answer: MonitorAnswer | undefined;

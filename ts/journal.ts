@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The journal: events as numbered JSON Lines that several programs append to, one at a time.
 import { iterableArgument, numberOption, optionalText, optionsArgument, textArgument } from "./arguments.js";
+import { atExit, notAtExit } from "./at-exit.js";
 import { type LifecycleEvent, type LifecycleEventInput, eventText } from "./contract.js";
 import { LifecycleError } from "./error.js";
 import { type Native, callNative, fromNative } from "./native.js";
@@ -148,19 +149,6 @@ const PROBLEMS = 32;
 const OPTIONS = ["lockTimeoutMs", "staleLockMs", "durability", "tornTail"] as const;
 const ROTATE_OPTIONS = ["keep", "sharedWriters"] as const;
 
-/** What is to be done for each open journal when the process or the worker thread ends: no cleanup hook runs on `process.exit`. */
-const ends = new Set<() => void>();
-let listens = false;
-
-function atExit(end: () => void): void {
-  ends.add(end);
-  if (listens) return;
-  listens = true;
-  process.once("exit", () => {
-    for (const each of ends) each();
-  });
-}
-
 /**
  * A journal of schema-v1 events in a file, one JSON text a line, numbered. Several programs may append to it; each takes the
  * lock beside the file for its turn. Everything runs on a thread of its own.
@@ -282,7 +270,7 @@ export class JsonlLifecycleJournal {
   /** Takes no more requests, and settles when what waited is done and the path is free again. */
   async close(): Promise<void> {
     this.#flush();
-    ends.delete(this.#end);
+    notAtExit(this.#end);
     this.#closed ??= this.#closeOnce();
     return this.#closed;
   }

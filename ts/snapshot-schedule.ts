@@ -1,6 +1,7 @@
 // When an authority is asked for a snapshot: at session open, at a reconnect, at an interval, and while a question is open.
 import { optionFault } from "./arguments.js";
 import { guarded, warnOf } from "./callbacks.js";
+import { LONGEST_TIMER_MS } from "./timers.js";
 
 /** Why a snapshot is asked for; `question`: the state of a child is in doubt. */
 export type SnapshotReason = "session_open" | "reconnect" | "periodic" | "question";
@@ -53,8 +54,6 @@ const DEADLINE_MS = 10_000;
 const FIRST_PAUSE_MS = 1000;
 /** The longest pause, unless the interval is longer. */
 const LONG_PAUSE_MS = 60_000;
-/** A timer takes no more. */
-const TIMER_MS = 2 ** 31 - 1;
 
 /** @throws {LifecycleError} `invalid_option` where a time is not positive and finite. */
 export function snapshotSchedule<Answer, Taken>(
@@ -87,7 +86,7 @@ export function snapshotSchedule<Answer, Taken>(
     const request = new AbortController();
     const limit = setTimeout(
       () => request.abort(new DOMException(`no answer within ${deadlineMs} ms`, "TimeoutError")),
-      Math.min(deadlineMs, TIMER_MS),
+      Math.min(deadlineMs, LONGEST_TIMER_MS),
     );
     limit.unref();
     const isOver = new Promise<never>((_, reject) => {
@@ -142,7 +141,7 @@ export function snapshotSchedule<Answer, Taken>(
       () => {
         if (askIfDue() === undefined) plan(left());
       },
-      Math.min(Math.max(ms, 1), TIMER_MS),
+      Math.min(Math.max(ms, 1), LONGEST_TIMER_MS),
     );
     timer.unref();
   }

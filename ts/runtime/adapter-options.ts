@@ -1,6 +1,7 @@
 // How the process of an adapter is started: the options, their checks, and the limits with their defaults.
 import { functionOption, numberOption, optionsArgument, optionalText, textArgument } from "../arguments.js";
 import { LifecycleError } from "../error.js";
+import { LONGEST_TIMER_MS } from "../timers.js";
 import { adapterEnvironment } from "./adapter-environment.js";
 import type { AdapterNotification, AdapterRequest } from "./adapter-messages.js";
 import type { AdapterProcess, AdapterProcessState } from "./adapter-process.js";
@@ -30,7 +31,7 @@ export const LIMITS: AdapterProcessLimits = Object.freeze({
 
 const LEAST_MESSAGE_BYTES = 4096;
 /** What a timer of Node can wait for; and far above what anybody wants of the others. */
-const MOST = 2 ** 31 - 1;
+const MOST = LONGEST_TIMER_MS;
 /** UTF-16 units from which the value of a variable can be told from harmless text. */
 const SECRET_UNITS = 8;
 

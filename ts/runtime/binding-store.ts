@@ -1,5 +1,6 @@
 // Bindings of product sessions in one SQLite file, which several processes of a host may use at the same time.
 import { booleanOption, numberOption, optionsArgument, set, textArgument } from "../arguments.js";
+import { atExit, notAtExit } from "../at-exit.js";
 import { type Native, callNative, fromNative } from "../native.js";
 import type {
   BindingClaim,
@@ -46,19 +47,6 @@ interface FaultView {
   details: RuntimeErrorDetails & { productSessionId?: string };
 }
 type Answer<T> = { ok: T } | { fault: FaultView };
-
-/** The stores that release what they own when the process ends: no cleanup hook runs on `process.exit`. */
-const ends = new Set<() => void>();
-let listens = false;
-
-function atExit(end: () => void): void {
-  ends.add(end);
-  if (listens) return;
-  listens = true;
-  process.once("exit", () => {
-    for (const each of ends) each();
-  });
-}
 
 /** @internal For the command: a store that is there already. */
 export let existingStore: (path: string) => Promise<BindingStore>;
@@ -198,7 +186,7 @@ export class BindingStore implements BindingRepository {
 
   /** Takes no more requests, and settles when what waited is done and what this store owns is released. */
   async close(): Promise<void> {
-    ends.delete(this.#end);
+    notAtExit(this.#end);
     this.#closed ??= this.#closeOnce();
     return this.#closed;
   }

@@ -1,20 +1,11 @@
 // The native side of one live session: the driver's session, its processes, and what its context gives the driver.
 import { thrownText } from "../callbacks.js";
 import { AdapterProcess, type AdapterProcessEnd } from "./adapter-process.js";
-import type {
-  AdapterApprovalRequest,
-  AdapterContext,
-  AdapterProcessStart,
-  AdapterTerminal,
-  AdapterUserInputRequest,
-  NativeRequest,
-  NativeSessionState,
-  RuntimeDriver,
-} from "./driver.js";
+import type { AdapterContext, AdapterProcessStart, NativeSessionState, RuntimeDriver } from "./driver.js";
 import { ProtocolError } from "./errors.js";
 import { type NativeBinding, nativeStateOf } from "./native-binding.js";
-import type { Observed, ObservedPlace } from "./observation.js";
 import type { RuntimeInstance } from "./registry.js";
+import { LEAST_SECRET } from "./safe-text.js";
 import { within } from "./within.js";
 
 /** How a harness ended, as far as it is known. */
@@ -25,19 +16,20 @@ export interface HarnessEnd {
 }
 
 /** Who listens to a harness. */
-export interface HarnessListener {
-  observe(observation: ObservedPlace & Observed): void;
-  terminal(terminal: AdapterTerminal): void;
-  requestApproval(request: AdapterApprovalRequest): boolean;
-  requestUserInput(request: AdapterUserInputRequest): boolean;
-  requestCleared(request: NativeRequest): void;
-  bindingChanged(): Promise<void>;
+export type HarnessListener = Pick<
+  AdapterContext,
+  | "observe"
+  | "terminal"
+  | "requestApproval"
+  | "requestUserInput"
+  | "requestCleared"
+  | "bindingChanged"
+  | "hide"
+  | "warn"
+> & {
   /** It is gone, unasked. */
   ended(end: HarnessEnd): void;
-  /** A text that is to be seen nowhere. */
-  hide(secret: string): void;
-  warn(code: string, message: string): void;
-}
+};
 
 export interface HarnessOptions {
   readonly instance: RuntimeInstance;
@@ -54,8 +46,6 @@ const MOST_RELEASES = 1024;
 const MOST_PROCESSES = 16;
 /** Milliseconds that a release of a session that opened too late may take. */
 const LATE_RELEASE_MS = 5000;
-/** Units of a text that can be looked for in others. */
-const LEAST_SECRET = 8;
 
 /** One at a time: what an earlier native session still says is heard no more. */
 export class Harness {

@@ -21,7 +21,7 @@ import {
   type RuntimeTurnResult,
   promptOf,
 } from "./session.js";
-import { type Turn, ending, newTurn, opened } from "./turn.js";
+import { type Turn, deferred, newTurn } from "./turn.js";
 import { TurnSequencer } from "./turn-sequencer.js";
 import { awake, within } from "./within.js";
 
@@ -73,7 +73,7 @@ export class LiveSession {
     const { instance, binding, workspace, directory, secrets } = parts;
     const { productSessionId, generation } = binding.stored;
     const { capabilities, nativeTurnIds } = instance.driver;
-    const { promise, reject } = ending();
+    const { promise, reject } = deferred<never>();
     this.#over = promise;
     this.#end = (error) => {
       this.#endedBy ??= error;
@@ -173,7 +173,7 @@ export class LiveSession {
   dispose(): Promise<void> {
     if (this.#disposed === undefined) {
       // Known before anything is told: a listener may ask for it again.
-      const { promise, resolve } = opened();
+      const { promise, resolve } = deferred<void>();
       this.#disposed = promise;
       void this.#dispose().finally(resolve);
     }

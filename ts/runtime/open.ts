@@ -9,6 +9,7 @@ import {
   textArgument,
 } from "../arguments.js";
 import { thrownText } from "../callbacks.js";
+import { LONGEST_TIMER_MS } from "../timers.js";
 import type { BindingClaim, BindingMode, BindingRepository, RuntimeSessionBinding } from "./binding.js";
 import { AvailabilityError, BindingError, ProtocolError, RegistrationError, RuntimeError } from "./errors.js";
 import { type Generation, openGeneration } from "./generation.js";
@@ -76,8 +77,6 @@ const OPTIONS = [
   "disposeMs",
 ] as const;
 const MODES: readonly BindingMode[] = ["normal", "repair", "rebind"];
-/** A timer takes no more. */
-const TIMER_MS = 2 ** 31 - 1;
 
 interface Opening {
   store: BindingRepository;
@@ -172,10 +171,10 @@ function secretOption(value: unknown, name: string): string {
 
 function timeOption(value: unknown, name: string, usual: number): number {
   const time = numberOption(value, name) ?? usual;
-  if (time > 0 && time <= TIMER_MS) return time;
+  if (time > 0 && time <= LONGEST_TIMER_MS) return time;
   throw new RegistrationError(
     "invalid_option",
-    `${name} must be more than 0 and at most ${TIMER_MS} milliseconds`,
+    `${name} must be more than 0 and at most ${LONGEST_TIMER_MS} milliseconds`,
     {
       phase: "open",
       details: { path: name },

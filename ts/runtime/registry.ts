@@ -1,7 +1,5 @@
 // Which adapters a host has and how the operator configured them. Nothing is started here but a driver's own diagnosis.
 import { iterableArgument, optionsArgument } from "../arguments.js";
-import { redact } from "../redact.js";
-import { thrownText } from "../callbacks.js";
 import {
   type AdapterCapabilities,
   type AdapterConfig,
@@ -13,6 +11,7 @@ import {
   type RuntimeDriver,
 } from "./driver.js";
 import { CapabilityUnavailableError, RegistrationError } from "./errors.js";
+import { LEAST_SECRET, SafeText } from "./safe-text.js";
 
 /** A configured instance of an adapter, by the operator. */
 export interface RuntimeInstanceOptions {
@@ -81,8 +80,6 @@ const TRANSPORTS = ["process", "in-process", "remote"];
 const METHODS = ["openSession", "getBinding", "prompt", "dispose"] as const;
 const DIAGNOSE_MS = 10_000;
 const MOST_DIAGNOSTICS = 32;
-/** Units of a secret that can be looked for in texts. */
-const LEAST_SECRET = 8;
 
 /**
  * Checks drivers and instances, all of them before any is taken.
@@ -234,7 +231,7 @@ function configOf(
 
 async function inspectionOf(instance: RuntimeInstance): Promise<RuntimeInstanceInspection> {
   const { runtimeInstanceId, driver, config, secrets, shortSecrets } = instance;
-  const safe = (text: unknown): string => redact(String(text).slice(0, 2000), { secrets });
+  const safe = new SafeText(secrets);
   const said: RuntimeDiagnostic[] = shortSecrets.map((name) => ({
     code: "short_secret",
     message: `the value of ${name} is shorter than ${LEAST_SECRET} units: it cannot be kept out of texts of the harness`,
@@ -257,13 +254,13 @@ async function inspectionOf(instance: RuntimeInstance): Promise<RuntimeInstanceI
         });
       } else {
         availability = diagnosis.available === true ? "available" : "unavailable";
-        if (diagnosis.version !== undefined) version = safe(diagnosis.version);
+        if (diagnosis.version !== undefined) version = safe.of(diagnosis.version);
         for (const { code, message } of (diagnosis.diagnostics ?? []).slice(0, MOST_DIAGNOSTICS))
-          said.push({ code: safe(code), message: safe(message) });
+          said.push({ code: safe.of(code), message: safe.of(message) });
       }
     }
   } catch (error) {
-    said.push({ code: "diagnosis_failed", message: safe(thrownText(error)) });
+    said.push({ code: "diagnosis_failed", message: safe.of(error) });
   } finally {
     clearTimeout(timer);
     controller.abort();

@@ -18,33 +18,32 @@ export interface Turn {
 }
 
 export function newTurn(): Turn {
-  let end!: Turn["end"];
-  let abandon!: Turn["abandon"];
-  let leave!: Turn["leave"];
-  const ended = new Promise<RuntimeTurnResult>((resolve) => (end = resolve));
-  const abandoned = new Promise<never>((_, reject) => (abandon = reject));
-  const over = new Promise<void>((resolve) => (leave = resolve));
-  // Who does not wait for it need not hear of it.
-  abandoned.catch(() => undefined);
-  return { turnId: randomUUID(), ended, abandoned, over, end, abandon, leave };
+  const ended = deferred<RuntimeTurnResult>();
+  const abandoned = deferred<never>();
+  const over = deferred<void>();
+  return {
+    turnId: randomUUID(),
+    ended: ended.promise,
+    abandoned: abandoned.promise,
+    over: over.promise,
+    end: ended.resolve,
+    abandon: abandoned.reject,
+    leave: over.resolve,
+  };
 }
 
-/** A promise that only rejects, and how: for the end of a session. */
-export function ending(): { promise: Promise<never>; reject: (error: RuntimeError) => void } {
+/** A promise, and how it is settled. Who does not wait for its rejection need not hear of it. */
+export function deferred<T>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: RuntimeError) => void;
+} {
+  let resolve!: (value: T) => void;
   let reject!: (error: RuntimeError) => void;
-  const promise = new Promise<never>((_, refuse) => {
+  const promise = new Promise<T>((give, refuse) => {
+    resolve = give;
     reject = refuse;
   });
-  // Not everybody waits for it.
   promise.catch(() => undefined);
-  return { promise, reject };
-}
-
-/** A promise, and how it is resolved. */
-export function opened(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
+  return { promise, resolve, reject };
 }

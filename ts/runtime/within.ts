@@ -1,4 +1,5 @@
 // Waits: with a bound, and such that a script does not end in the middle.
+import { LONGEST_TIMER_MS } from "../timers.js";
 
 /** What `promise` gives, or a rejection with `late()` after that many milliseconds. */
 export async function within<T>(
@@ -17,12 +18,9 @@ export async function within<T>(
   }
 }
 
-/** A timer takes no more. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 /** What `promise` gives. Until then the script is kept alive: what it waits for may be a process that alone would not do that. */
 export async function awake<T>(promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => undefined, LONGEST_MS);
+  const timer = setInterval(() => undefined, LONGEST_TIMER_MS);
   try {
     return await promise;
   } finally {
